@@ -1,0 +1,1 @@
+"""Stage 5: states in, effects and deviations out."""

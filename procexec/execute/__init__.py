@@ -1,0 +1,1 @@
+"""Stage 4: a plan and a sandbox in, a transcript out."""

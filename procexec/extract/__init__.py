@@ -1,0 +1,1 @@
+"""Stage 2: Markdown in, answer steps out."""

@@ -1,0 +1,1 @@
+"""The nouns that the stages exchange."""

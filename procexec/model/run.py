@@ -1,0 +1,66 @@
+"""What was run and printed."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Ending(StrEnum):
+    """How a step ended."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed-out"
+    WAITS_FOR_INPUT = "waits-for-input"
+    SHELL_ENDED = "shell-ended"
+    OUTPUT_LIMIT = "output-limit"
+    SANDBOX_DIED = "sandbox-died"
+    NOT_RUN = "not-run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """A prompt and the reply that it got."""
+
+    prompt: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """What one step did. ``exit_code`` is None unless the step's shell told one.
+
+    ``output`` is terminal text, head and tail of at most the session's limit; ``size_bytes`` is
+    all that was printed; ``duration`` is seconds.
+    """
+
+    ending: Ending
+    exit_code: int | None = None
+    output: str = ""
+    size_bytes: int = 0
+    truncated: bool = False
+    cwd: str = ""
+    duration: float = 0.0
+    dialogues: tuple[Dialogue, ...] = ()
+    prompt: str = ""
+    late_output: str = ""
+    note: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0 and self.ending in (Ending.EXITED, Ending.SHELL_ENDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Terminal bytes at a moment: ``at`` seconds since the transcript began; ``kind`` o or i."""
+
+    at: float
+    kind: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """The results of all steps of a plan, in order, and the terminal as it was seen."""
+
+    results: tuple[CommandResult, ...]
+    events: tuple[Event, ...] = field(default=())

@@ -1,0 +1,87 @@
+"""What a sandbox looks like: facts about files and views, and differences between them."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """One path: type is file, directory, link or other; mode is octal text; digest SHA-256."""
+
+    type: str
+    mode: str = ""
+    owner: str = ""
+    size: int = 0
+    digest: str = ""
+    text: str | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What a goal check found."""
+
+    id: str
+    held: bool
+    wanted: str = ""
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedState:
+    """A sandbox at one moment, as seen from outside the session.
+
+    ``files`` are the paths that differ from the image (None: deleted); ``before`` are the same
+    paths in the image. ``views`` maps a view's name to its lines, a multiset.
+    """
+
+    files: dict[str, FileFacts | None] = field(default_factory=dict)
+    before: dict[str, FileFacts | None] = field(default_factory=dict)
+    views: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    checks: tuple[CheckResult, ...] = ()
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fact:
+    """One thing that is true of a state: a subject (path or view), and what is said about it."""
+
+    subject: str
+    text: str
+
+
+class Sign(StrEnum):
+    """Whether a fact came to be or went away."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """A fact that came to be or went away."""
+
+    sign: Sign
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """What differs between two runs of the same procedure, so means nothing.
+
+    ``subjects`` have no comparable content; ``patterns`` are regular expressions, by subject,
+    of facts in which something varies.
+    """
+
+    subjects: frozenset[str] = frozenset()
+    patterns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """A difference from the reference's end state: missing, wrong or extra."""
+
+    kind: str
+    subject: str
+    expected: str = ""
+    actual: str = ""

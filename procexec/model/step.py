@@ -1,0 +1,183 @@
+"""What somebody does: the actions of answers and procedures, and their atoms."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Shell text, run as it stands."""
+
+    text: str
+
+
+class WriteMode(StrEnum):
+    """What a file action does to the file."""
+
+    CREATE = "create"
+    APPEND = "append"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileWrite:
+    """A file that is written from prose and a fence."""
+
+    path: str
+    content: str
+    mode: WriteMode = WriteMode.CREATE
+
+    @property
+    def text(self) -> str:
+        return f"{self.mode} {self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A program that is started and what is typed into it, line by line."""
+
+    program: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join((self.program, *self.lines))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A reply to a prompt: ``keys`` are typed one after the other, as they stand.
+
+    ``prompt`` is what the author says the question is, or empty.
+    """
+
+    keys: tuple[str, ...]
+    prompt: str = ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(key.rstrip("\r") for key in self.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manual:
+    """Something that only a person can do: prose, a GUI."""
+
+    text: str
+
+
+Action = Command | FileWrite | Session | Input | Manual
+
+
+class Repair(StrEnum):
+    """What was done to a text before it was run."""
+
+    DEDENTED = "dedented"
+    PROMPT_STRIPPED = "prompt-stripped"
+    DIRECTORY_FROM_PROSE = "directory-from-prose"
+    PLACEHOLDER_BOUND = "placeholder-bound"
+    KEYS_FROM_PROSE = "keys-from-prose"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStep:
+    """One action of an answer, with its place in the Markdown (line and column from 1).
+
+    ``confidence`` is 0-1: how sure the extractor is that a reader would do this.
+    """
+
+    action: Action
+    line: int
+    column: int
+    confidence: float
+    reason: str
+    prose: str = ""
+    output: str = ""
+    repairs: tuple[Repair, ...] = ()
+    optional: bool = False
+    expects_failure: bool = False
+    doubts: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
+
+
+class SkipReason(StrEnum):
+    """Why a piece of an answer that looks like a step is none."""
+
+    OUTPUT = "output"
+    OTHER_PLATFORM = "other-platform"
+    NEGATED = "negated"
+    ALTERNATIVE = "alternative"
+    MENTION = "mention"
+    HISTORY = "history"
+    CONDITIONAL = "conditional"
+    LATER = "later"
+    OTHER_LANGUAGE = "other-language"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A piece of an answer that was considered and is not a step."""
+
+    text: str
+    line: int
+    column: int
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """All that was found in one answer, in reading order."""
+
+    steps: tuple[AnswerStep, ...]
+    skipped: tuple[Skipped, ...] = ()
+    declines: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canonical:
+    """A simple command in canonical form: comparable whatever its spelling.
+
+    ``path`` is program and sub-commands; ``options`` maps the longest name to its values
+    (``()`` for a flag), sorted; ``operands`` keep their order unless it does not matter.
+    """
+
+    path: tuple[str, ...]
+    options: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    operands: tuple[str, ...] = ()
+    benign: frozenset[str] = frozenset()
+    read_only: bool = False
+    stdin: str = ""
+    writes: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+
+
+class AtomKind(StrEnum):
+    """What an atom is compared as."""
+
+    COMMAND = "command"
+    FILE = "file"
+    INPUT = "input"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atom:
+    """The unit of alignment: one simple command or pipeline, reply, file or manual action.
+
+    ``step`` is the index of the step that it belongs to; ``start`` and ``end`` are offsets in
+    that step's text. ``stages`` has one canonical command for each stage of a pipeline.
+    """
+
+    kind: AtomKind
+    text: str
+    step: int
+    stages: tuple[Canonical, ...] = ()
+    start: int = 0
+    end: int = 0
+    conditional: bool = False
+    background: bool = False
+    values: tuple[str, ...] = field(default=())
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the option tables say that it changes nothing."""
+        return bool(self.stages) and all(c.read_only and not c.writes for c in self.stages)

@@ -1,0 +1,1 @@
+"""Stage 1: files in, answers and procedures out."""

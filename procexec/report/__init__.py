@@ -1,0 +1,1 @@
+"""Stage 9: results in, reports out."""

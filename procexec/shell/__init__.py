@@ -1,0 +1,1 @@
+"""Shell text: atoms, canonical form, option tables."""

@@ -1,0 +1,177 @@
+"""Simple commands in canonical form: the same whatever the spelling.
+
+Rules: wrappers (sudo, env, nohup ...) are taken off and kept as attributes; an absolute program
+is called by its base name; sub-commands are walked with the option tables; options go by their
+longest name, clusters are split, order does not count; operands keep their order unless the
+table says that it does not matter.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from procexec.model.document import CommandSpec, OptionSpec
+from procexec.model.step import Canonical
+from procexec.shell.options import PROGRAM_ALIASES, longest_name, merged, option
+from procexec.shell.parse import SimpleCommand
+
+_WRAPPERS: dict[str, frozenset[str]] = {
+    "sudo": frozenset(["-u", "-g", "-h", "-p", "-C", "--user", "--group"]),
+    "doas": frozenset(["-u"]),
+    "env": frozenset(["-u", "-C"]),
+    "nohup": frozenset(),
+    "command": frozenset(),
+    "exec": frozenset(["-a"]),
+    "nice": frozenset(["-n"]),
+    "winpty": frozenset(),
+}
+_HARMLESS_TARGETS = frozenset(["/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"])
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
+def canonical(command: SimpleCommand, overrides: Mapping[str, CommandSpec]) -> Canonical:
+    """Return the canonical form of a command; ``overrides`` are the sandbox's own tables."""
+    argv, wrappers = _unwrapped(list(command.argv))
+    program = _program(argv)
+    table = merged(program[0], overrides) if program else None
+    walk = _Walk(path=program, tables=[table] if table else [])
+    walk.read(argv[1:])
+    return Canonical(
+        path=tuple(walk.path),
+        options=tuple(sorted((name, tuple(values)) for name, values in walk.options.items())),
+        operands=walk.final_operands(),
+        benign=frozenset(walk.benign),
+        read_only=walk.read_only,
+        stdin="".join(heredoc.body for heredoc in command.heredocs),
+        writes=_writes(command),
+        wrappers=wrappers,
+    )
+
+
+def _unwrapped(argv: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    wrappers: list[str] = []
+    while argv:
+        if argv[0] in _WRAPPERS and len(argv) > 1:
+            wrappers.append(argv[0])
+            argv = _without_options(argv[1:], _WRAPPERS[argv[0]])
+        elif wrappers and _ASSIGNMENT.match(argv[0]):
+            argv = argv[1:]
+        else:
+            break
+    return argv, tuple(wrappers)
+
+
+def _without_options(argv: list[str], with_value: frozenset[str]) -> list[str]:
+    while argv and argv[0].startswith("-"):
+        argv = argv[2:] if argv[0] in with_value else argv[1:]
+    return argv
+
+
+def _program(argv: list[str]) -> list[str]:
+    if not argv:
+        return []
+    name = argv[0].rsplit("/", 1)[-1] if argv[0].startswith("/") else argv[0]
+    if name in ("python", "python3") and argv[1:3] == ["-m", "pip"]:
+        del argv[1:3]
+        return ["pip"]
+    return list(PROGRAM_ALIASES.get(name, (name,)))
+
+
+def _writes(command: SimpleCommand) -> tuple[str, ...]:
+    return tuple(
+        target
+        for operator, target in command.redirects
+        if ">" in operator and not operator.endswith(">&") and target not in _HARMLESS_TARGETS
+    )
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Reads arguments from left to right, with the tables of the commands met so far."""
+
+    path: list[str]
+    tables: list[CommandSpec]
+    options: dict[str, list[str]] = field(default_factory=dict)
+    operands: list[str] = field(default_factory=list)
+    benign: set[str] = field(default_factory=set)
+
+    @property
+    def read_only(self) -> bool:
+        return bool(self.tables) and self.tables[-1].read_only
+
+    def read(self, argv: list[str]) -> None:
+        self._enter_alias_path()
+        rest = iter(argv)
+        only_operands = False
+        for token in rest:
+            if only_operands or token == "-" or not token.startswith("-"):
+                self._operand(token, may_be_command=not only_operands)
+            elif token == "--":
+                only_operands = True
+            else:
+                self._option(token, rest)
+
+    def _enter_alias_path(self) -> None:
+        for name in self.path[1:]:
+            self._enter(name)
+
+    def _operand(self, token: str, *, may_be_command: bool) -> None:
+        if may_be_command and not self.operands and self._enter(token, extend=True):
+            return
+        self.operands.append(token)
+
+    def _enter(self, token: str, *, extend: bool = False) -> bool:
+        if not self.tables:
+            return False
+        for name, command in self.tables[-1].commands.items():
+            if token == name or token in command.aliases:
+                self.tables.append(command)
+                if extend:
+                    self.path.append(name)
+                return True
+        return False
+
+    def _find(self, name: str) -> OptionSpec | None:
+        return next((o for t in reversed(self.tables) if (o := option(t, name))), None)
+
+    def _option(self, token: str, rest: Iterator[str]) -> None:
+        name, equals, value = token.partition("=")
+        spec = self._find(name)
+        if spec is None and self._is_cluster(token):
+            self._cluster(token, rest)
+            return
+        if equals:
+            self._add(spec, name, value if (spec and spec.value) or value != "true" else None)
+        elif spec and spec.value:
+            self._add(spec, name, next(rest, ""))
+        else:
+            self._add(spec, name, None)
+
+    def _is_cluster(self, token: str) -> bool:
+        single = any(table.long_single_dash for table in self.tables)
+        return not token.startswith("--") and len(token) > 2 and bool(self.tables) and not single
+
+    def _cluster(self, token: str, rest: Iterator[str]) -> None:
+        for k, letter in enumerate(token[1:], 1):
+            spec = self._find("-" + letter)
+            if spec and spec.value:
+                attached = token[k + 1 :].removeprefix("=")
+                self._add(spec, "-" + letter, attached or next(rest, ""))
+                return
+            self._add(spec, "-" + letter, None)
+
+    def _add(self, spec: OptionSpec | None, name: str, value: str | None) -> None:
+        name = longest_name(spec) if spec else name
+        self.options.setdefault(name, [])
+        if value is not None:
+            self.options[name].append(value)
+        if spec and spec.benign:
+            self.benign.add(name)
+
+    def final_operands(self) -> tuple[str, ...]:
+        words = [w.removeprefix("./") if len(w) > 2 else w for w in self.operands]
+        if self.tables and self.tables[-1].commutative:
+            words.sort()
+        return tuple(words)
+
+
