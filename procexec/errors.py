@@ -50,3 +50,9 @@ class JudgeError(ProcexecError):
     """The judge could not be asked. Says nothing about the answer."""
 
     exit_code = 4
+
+
+class FixtureError(ProcexecError):
+    """A procedure's fixture does not run on this version: the procedure's author must act."""
+
+    exit_code = 2

@@ -7,7 +7,7 @@ from enum import StrEnum
 class OpinionVerdict(StrEnum):
     """A judge's reply; ``unavailable`` is no reply."""
 
-    PASS = "pass"  # noqa: S105 - not a password
+    PASS = "pass"
     FAIL = "fail"
     ABSTAIN = "abstain"
     UNAVAILABLE = "unavailable"

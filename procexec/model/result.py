@@ -8,7 +8,7 @@ from enum import StrEnum
 class Verdict(StrEnum):
     """The outcome, in the order of conformance testing (TTCN-3): the worse wins."""
 
-    PASS = "pass"  # noqa: S105 - not a password
+    PASS = "pass"
     INCONCLUSIVE = "inconclusive"
     FAIL = "fail"
     ERROR = "error"

@@ -76,7 +76,9 @@ def _check_readable(path: Path) -> None:
         path.open("rb").close()
     except OSError as e:
         raise UserError(
-            f"cannot be read: {e.strerror}", at=at, hint="give a .jsonl file, or - for standard input"
+            f"cannot be read: {e.strerror}",
+            at=at,
+            hint="give a .jsonl file, or - for standard input",
         ) from e
 
 
@@ -98,7 +100,7 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[NumberedAnswer | UserError
         for line in _lines(stream):
             number += 1
             if number == 1:
-                line = line.removeprefix(BOM)  # noqa: PLW2901
+                line = line.removeprefix(BOM)
             if line.strip():
                 yield _decode_line(line, name, number)
     except (OSError, EOFError, gzip.BadGzipFile) as e:

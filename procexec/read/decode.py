@@ -70,9 +70,7 @@ def _json_error(e: Exception, line: bytes, kind: type[D], *, file: str, number: 
     if isinstance(e, RecursionError):
         return UserError("nested too deeply", at=Location(file, number))
     if isinstance(e, UnicodeDecodeError):
-        return UserError(
-            f"not UTF-8 at byte {e.start + 1}", at=Location(file, number, e.start + 1)
-        )
+        return UserError(f"not UTF-8 at byte {e.start + 1}", at=Location(file, number, e.start + 1))
     message, path = _message_and_path(str(e))
     column = _json_column(line, path, message)
     return UserError(

@@ -77,7 +77,9 @@ def _duplicates(procedure: Procedure, text: str, file: str) -> Iterator[UserErro
         ("check", [check.id for check in (*procedure.goal, *procedure.must_not)]),
     ):
         for name in dict.fromkeys(i for i in ids if ids.count(i) > 1):
-            at = _place(text, file, rf"id:\s*['\"]?{re.escape(name)}\b[\s\S]*?id:\s*({re.escape(name)})\b")
+            at = _place(
+                text, file, rf"id:\s*['\"]?{re.escape(name)}\b[\s\S]*?id:\s*({re.escape(name)})\b"
+            )
             yield UserError(f"two {kind}s are called `{name}`", at=at, hint="rename one")
 
 
@@ -86,7 +88,11 @@ def _unknown_steps(procedure: Procedure, text: str, file: str) -> Iterator[UserE
     for step in procedure.steps:
         for name in step.after:
             if name not in ids:
-                at = _place(text, file, rf"id:\s*{re.escape(step.id)}\b[\s\S]*?(?<![\w-])({re.escape(name)})(?![\w-])")
+                at = _place(
+                    text,
+                    file,
+                    rf"id:\s*{re.escape(step.id)}\b[\s\S]*?(?<![\w-])({re.escape(name)})(?![\w-])",
+                )
                 message = f"step `{step.id}` comes after `{name}`, which is no step"
                 yield UserError(message, at=at, hint=did_you_mean(name, ids))
 

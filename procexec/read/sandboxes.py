@@ -57,5 +57,9 @@ def _patterns(spec: SandboxSpec) -> list[str]:
     return [
         *(prompt.pattern for prompt in spec.prompts),
         *(unsafe.pattern for unsafe in spec.unsafe),
-        *(pattern for session in spec.sessions for pattern in (*session.prompts, *session.retarget, *session.quit, *session.read_only)),
+        *(
+            pattern
+            for session in spec.sessions
+            for pattern in (*session.prompts, *session.retarget, *session.quit, *session.read_only)
+        ),
     ]

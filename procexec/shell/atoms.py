@@ -151,7 +151,7 @@ def _pipelines(commands: Sequence[SimpleCommand]) -> Iterator[list[SimpleCommand
 def _statements(text: str, spec: SessionProgram) -> Iterator[str]:
     pending = ""
     for line in text.split("\n"):
-        line = _without_comment(line, spec.comment)  # noqa: PLW2901
+        line = _without_comment(line, spec.comment)
         if spec.commands and not pending.strip() and line.lstrip().startswith(spec.commands):
             yield line.strip()
             continue

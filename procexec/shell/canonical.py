@@ -173,5 +173,3 @@ class _Walk:
         if self.tables and self.tables[-1].commutative:
             words.sort()
         return tuple(words)
-
-

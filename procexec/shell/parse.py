@@ -266,7 +266,9 @@ class _Walk:
                 heredocs=(*command.heredocs, body),
                 end=max(end, body_end),
             )
-        descriptor = next((self.source(c) for c in node.children if c.type == "file_descriptor"), "")
+        descriptor = next(
+            (self.source(c) for c in node.children if c.type == "file_descriptor"), ""
+        )
         redirects = (*command.redirects, (descriptor + operator, target))
         return replace(command, argv=argv, redirects=redirects, end=end)
 
@@ -329,7 +331,9 @@ class _Walk:
             case "raw_string":
                 return unmask(text[1:-1])
             case "string":
-                return unmask(re.sub(r'\\([$`"\\])', r"\1", text.removeprefix('"').removesuffix('"')))
+                return unmask(
+                    re.sub(r'\\([$`"\\])', r"\1", text.removeprefix('"').removesuffix('"'))
+                )
             case "concatenation":
                 return "".join(self.word(child) for child in node.children)
             case "word" | "number":
@@ -337,3 +341,66 @@ class _Walk:
             case "variable_assignment":
                 return "=".join(self.pair(node))
         return unmask(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A piece of shell text that is typed as one: whole lines, with here-documents.
+
+    ``comment`` is the remark at the end of its last line; ``complete`` as in Script.
+    """
+
+    text: str
+    start: int
+    complete: bool
+    comment: str = ""
+
+
+def statements(text: str) -> tuple[Statement, ...]:
+    """Split shell text into what a reader types at one prompt each; comment lines fall out."""
+    normal = text.replace("\r\n", " \n")
+    lifted = _lift_heredocs(_mask_placeholders(normal))
+    source = lifted.text + "\n"
+    root = _parser().parse(source.encode()).root_node
+    walk = _Walk(text=source, heredocs=lifted.heredocs)
+    spans = list(_line_spans(root, walk))
+    return tuple(_statement(normal, lifted, start, end) for start, end in spans)
+
+
+def _line_spans(root: tree_sitter.Node, walk: _Walk) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the statements that begin on a line of their own."""
+    start = end = -1
+    last_row = -1
+    for node in root.children:
+        if node.type in ("comment", "\n") or not walk.source(node).strip():
+            continue
+        if start >= 0 and node.start_point.row > last_row and not node.type.startswith(";"):
+            yield start, end
+            start = -1
+        if start < 0:
+            start = walk.at(node.start_byte)
+        end, last_row = walk.at(node.end_byte), node.end_point.row
+    if start >= 0:
+        yield start, end
+
+
+def _statement(text: str, lifted: _Lifted, start: int, end: int) -> Statement:
+    end = max((e for _, e in lifted.heredocs if _opens_in(lifted, e, start, end)), default=end)
+    line_end = text.find("\n", end)
+    rest = text[end : line_end if line_end >= 0 else len(text)]
+    remark = re.match(r"\s+#+\s*(.*)", rest)
+    kept = end if remark or not rest.strip(" \t\r") else end + len(rest.rstrip())
+    if text[kept - 1 : kept + 1] in ("\\ ", "\\\t"):
+        kept += 1  # the blank that breaks a continuation belongs to the text
+    piece = text[start:kept]
+    complete = parse(piece).complete
+    return Statement(
+        text=piece, start=start, complete=complete, comment=remark[1] if remark else ""
+    )
+
+
+def _opens_in(lifted: _Lifted, body_end: int, start: int, end: int) -> bool:
+    """Tell whether the here-document that ends there was opened between start and end."""
+    number = next(k for k, (_, e) in enumerate(lifted.heredocs) if e == body_end)
+    opened = lifted.text.find(chr(ord(_HERE) + number))
+    return start <= opened < max(end, start + 1)

@@ -1,0 +1,76 @@
+"""Sentences about an open editor to the keys that a vi user would type.
+
+vi is the editor of the sandboxes; what an author says of an edit is the same in any editor.
+"""
+
+import re
+
+from procexec.extract.blocks import Span
+
+ESCAPE = "\x1b"
+SAVE = ":wq\r"
+_VI_COMMAND = re.compile(r"^:[%$.,\w/^'+-][^\n]*$")
+_SAVE = re.compile(r"(?i)\bsave\b|\bclose\b.*\beditor\b|\bwrite and quit\b")
+_WHOLE_TEXT = re.compile(
+    r"(?i)\b(?:replace|overwrite)\b.*\b(?:whole|entire|all|complete)\b|\bas the (?:new )?(?:commit )?message\b"
+    r"|\bdelete everything\b"
+)
+_WORD_BEFORE = re.compile(r"(?i)\bword (?:in front of|before)\b|\bin front of\b.*\bto\s*$")
+_AT_END = re.compile(r"(?i)\b(?:at|to) the (?:end|bottom)\b")
+_DELETE_LINE = re.compile(r"(?i)\b(?:remove|delete|drop)\b[^`]*\bline")
+_PRESS = re.compile(r"(?i)\b(?:press|hit|type)\s*$")
+_WRITE = re.compile(r"(?i)\b(?:write|type|insert|enter)\s*$")
+_ESCAPE_AFTER = re.compile(r"(?i)^\W*(?:,|and|then|press|hit|\s)*\besc(?:ape)?\b")
+
+
+def editor_keys(spans: tuple[Span, ...]) -> tuple[str, ...]:
+    """Return the keys for one sentence, given as its spans; nothing if it says no edit."""
+    text = "".join("`" + s.text + "`" if s.code else s.text for s in spans)
+    codes = [s.text for s in spans if s.code]
+    literal = _literal_keys(spans)
+    if any(_VI_COMMAND.match(c) for c in codes) or literal:
+        return literal
+    edit = _edit(text, codes)
+    save = (SAVE,) if _SAVE.search(re.sub(r"`[^`]*`", "", text)) else ()
+    return (*edit, *save)
+
+
+def _literal_keys(spans: tuple[Span, ...]) -> tuple[str, ...]:
+    keys: list[str] = []
+    for k, span in enumerate(spans):
+        if not span.code:
+            continue
+        before = spans[k - 1].text if k else ""
+        after = spans[k + 1].text if k + 1 < len(spans) else ""
+        escape = ESCAPE if _ESCAPE_AFTER.match(after) else ""
+        if _VI_COMMAND.match(span.text):
+            keys.append(span.text + "\r")
+        elif _PRESS.search(before) and len(span.text) <= 2:
+            keys.append(span.text + escape)
+        elif _WRITE.search(before) and keys:
+            keys.append(span.text + escape)
+    return tuple(keys)
+
+
+def _edit(text: str, codes: list[str]) -> tuple[str, ...]:
+    if not codes:
+        return ()
+    if _WHOLE_TEXT.search(text):
+        return (":%d\r", "i" + codes[-1] + ESCAPE)
+    if _WORD_BEFORE.search(text) and len(codes) > 1:
+        *subjects, word = _after(text, _WORD_BEFORE)
+        return tuple(rf":g/ {_escaped(s)}\s*$/s/^\S\+/{_escaped(word)}/" + "\r" for s in subjects)
+    if _AT_END.search(text):
+        return ("Go" + "\r".join(codes) + ESCAPE,)
+    if _DELETE_LINE.search(text):
+        return (f":g/{_escaped(codes[0])}/d\r",)
+    return ()
+
+
+def _after(text: str, pattern: re.Pattern[str]) -> list[str]:
+    m = pattern.search(text)
+    return re.findall(r"`([^`]+)`", text[m.start() :] if m else text)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([/\\.*$^\[\]~])", r"\\\1", text)

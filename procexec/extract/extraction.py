@@ -1,0 +1,200 @@
+"""An answer's Markdown to its steps, in reading order."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from procexec.extract.blocks import Block, BlockKind, blocks
+from procexec.extract.decline import decline_in
+from procexec.extract.fenced import SHELL, from_code, session_from_payload
+from procexec.extract.files import file_step
+from procexec.extract.hints import Hints
+from procexec.extract.prose import Context, from_prose, from_table
+from procexec.model.step import (
+    AnswerStep,
+    Command,
+    Extraction,
+    Input,
+    Skipped,
+    SkipReason,
+)
+
+_TAB = re.compile(r'^={3,}[!+]?\s+"([^"]+)"')
+_OUR_PLATFORM = re.compile(
+    r"(?i)\b(?:linux|debian|ubuntu|unix|bash|posix|any platform|all platforms)\b"
+)
+_PLATFORM = re.compile(
+    r"(?i)\b(?:windows|powershell|cmd|macos|mac os|os x|mac|homebrew|fedora|rhel|centos|red hat|arch|alpine|"
+    r"opensuse|freebsd|linux|debian|ubuntu|unix)\b"
+)
+_ALTERNATIVE = re.compile(
+    r"(?i)^\W*(?:alternatively|or\b(?! else)|otherwise|another (?:way|option|approach)|as an alternative|"
+    r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using))\b"
+)
+_OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
+_EDITORS = re.compile(
+    r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|git rebase (?:-i|--interactive)|--edit\b"
+)
+
+
+def extract(markdown: str, hints: Hints) -> Extraction:
+    """Return the steps of an answer, what looks like a step and is none, and its declining words.
+
+    Never raises: whatever cannot be understood is left as prose.
+    """
+    reader = _Reader(hints, blocks(markdown))
+    reader.read()
+    ordered = sorted(enumerate(reader.steps), key=lambda pair: (pair[1].line, pair[0]))
+    return Extraction(
+        steps=tuple(step for _, step in ordered),
+        skipped=tuple(reader.skipped),
+        declines=decline_in(markdown),
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    hints: Hints
+    blocks: tuple[Block, ...]
+    steps: list[AnswerStep] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    lead: str = ""
+    lead_item: int = 0
+
+    def read(self) -> None:
+        for k, block in enumerate(self.blocks):
+            reason = self._left_out(k)
+            if reason:
+                self._skip(block, reason)
+            elif block.kind is BlockKind.CODE:
+                self._code(block)
+            elif block.kind is BlockKind.TABLE:
+                self._take(from_table(block, self._context(k), self.hints))
+            elif block.kind is BlockKind.PROSE and not _TAB.match(block.text):
+                self._take(from_prose(block, self._context(k), self.hints))
+            if block.kind in (BlockKind.PROSE, BlockKind.HEADING):
+                self.lead, self.lead_item = block.prose, block.item
+
+    def _left_out(self, k: int) -> SkipReason | None:
+        if _other_platform(self.blocks, k):
+            return SkipReason.OTHER_PLATFORM
+        if self.steps and _in_alternative(self.blocks, k):
+            return SkipReason.ALTERNATIVE
+        return None
+
+    def _skip(self, block: Block, reason: SkipReason) -> None:
+        codes = [s for s in block.spans if s.code]
+        if block.kind is BlockKind.CODE:
+            self.skipped.append(
+                Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
+            )
+        self.skipped += [
+            Skipped(text=s.text, line=s.line, column=s.column, reason=reason) for s in codes
+        ]
+
+    def _code(self, block: Block) -> None:
+        last = self.steps[-1] if self.steps else None
+        if block.language not in SHELL:
+            if last and (session := session_from_payload(last, block, self.hints)):
+                self.steps[-1] = session
+                return
+            if step := file_step(block, self.lead):
+                self.steps.append(step)
+                return
+        elif step := file_step(block, self.lead):
+            self.steps.append(step)
+            return
+        found = from_code(block, self.lead, self.hints)
+        optional = bool(re.match(r"(?i)\W*(?:\d+\.\s*)?\W*optional\b|.*\(optional\)", self.lead))
+        self.steps += [replace(s, optional=True) if optional else s for s in found.steps]
+        self.skipped += found.skipped
+
+    def _take(self, items: Iterator[AnswerStep | Skipped]) -> None:
+        for item in items:
+            if isinstance(item, AnswerStep):
+                self.steps.append(item)
+            else:
+                self.skipped.append(item)
+
+    def _context(self, k: int) -> Context:
+        last = self.steps[-1] if self.steps else None
+        following = self.blocks[k + 1] if k + 1 < len(self.blocks) else None
+        block = self.blocks[k]
+        leads = (
+            following is not None
+            and following.kind is BlockKind.CODE
+            and following.item == block.item
+            and block.prose.rstrip(" *_").endswith(":")
+            and following.language in SHELL
+        )
+        edited = last is not None and isinstance(last.action, Input)
+        return Context(last=last, in_editor=self._in_editor(), edited=edited, leads_to_code=leads)
+
+    def _in_editor(self) -> bool:
+        """Tell whether the last command opens an editor, as far as the text tells."""
+        commands = [s for s in self.steps if not isinstance(s.action, Input)]
+        return (
+            bool(commands)
+            and isinstance(commands[-1].action, Command)
+            and bool(_EDITORS.search(commands[-1].action.text))
+        )
+
+
+def _other_platform(all_blocks: tuple[Block, ...], k: int) -> bool:
+    """Tell whether the block stands under a tab, heading or label of another platform.
+
+    A heading covers all until the next one; a tab or a bold label the code directly below it.
+    """
+    block = all_blocks[k]
+    if block.kind is BlockKind.HEADING or _label(block) is not None:
+        return False
+    prose_between = False
+    for before in reversed(all_blocks[:k]):
+        label = _label(before)
+        if label is not None and (before.kind is BlockKind.HEADING or not prose_between):
+            return _is_other(label) and _covers(before, block)
+        prose_between |= before.kind is not BlockKind.CODE
+    return False
+
+
+def _covers(label: Block, block: Block) -> bool:
+    if label.kind is BlockKind.HEADING:
+        return True
+    if _TAB.match(label.text):
+        return block.indented or (block.kind is BlockKind.CODE)
+    return block.kind is BlockKind.CODE
+
+
+def _label(block: Block) -> str | None:
+    """Return the platform label that a block is, or None."""
+    if m := _TAB.match(block.text):
+        return m[1]
+    text = re.sub(r"[*_:#]", "", block.prose).strip()
+    is_label = block.kind is BlockKind.HEADING or (
+        block.kind is BlockKind.PROSE and len(text) <= 40 and block.text.strip().startswith("**")
+    )
+    if block.kind is BlockKind.PROSE and re.match(
+        r"(?i)^on (?:windows|macos|linux)[^.]{0,20}:$", block.prose
+    ):
+        return text
+    return (
+        text if is_label and (_PLATFORM.search(text) or block.kind is BlockKind.HEADING) else None
+    )
+
+
+def _is_other(label: str) -> bool:
+    return bool(_PLATFORM.search(label)) and not _OUR_PLATFORM.search(label)
+
+
+def _in_alternative(all_blocks: tuple[Block, ...], k: int) -> bool:
+    """Tell whether the block is, or directly follows, a paragraph that opens an alternative."""
+    block = all_blocks[k]
+    if block.kind is BlockKind.PROSE and _ALTERNATIVE.match(block.prose):
+        return True
+    before = all_blocks[k - 1] if k else None
+    return (
+        block.kind is BlockKind.CODE
+        and before is not None
+        and before.kind in (BlockKind.PROSE, BlockKind.HEADING)
+        and bool(_ALTERNATIVE.match(before.prose))
+    )

@@ -1,0 +1,313 @@
+"""Code blocks to steps: scripts, terminal sessions with prompts and output, program sessions."""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from procexec.extract.blocks import Block
+from procexec.extract.hints import Hints
+from procexec.model.document import SessionProgram
+from procexec.model.step import (
+    AnswerStep,
+    Command,
+    Input,
+    Repair,
+    Session,
+    Skipped,
+    SkipReason,
+)
+from procexec.shell.parse import parse, placeholders, statements
+
+SHELL = frozenset(
+    ["bash", "sh", "shell", "zsh", "ksh", "console", "shell-session", "sh-session"]
+) | {
+    "terminal",
+    "bash-session",
+    "shellsession",
+    "text",
+    "txt",
+    "plaintext",
+    "plain",
+    "",
+}
+_SESSION = frozenset(["console", "shell-session", "sh-session", "bash-session", "terminal"]) | {
+    "shellsession",
+}
+_UNTAGGED = frozenset(["", "text", "txt", "plaintext", "plain"])
+OTHER_PLATFORM = frozenset(["powershell", "ps1", "pwsh", "cmd", "bat", "batch", "dos", "doscon"])
+_PROMPT = re.compile(
+    r"^(?P<prompt>(?:\([\w.+-]+\) ?)?"
+    r"(?:\[?[\w.-]+@[\w.-]+(?:[: ][^$#%>\n]*?)?\]?|[~/][\w./~-]*)? ?[$%❯➜]|"
+    r"(?:\([\w.+-]+\) ?)?\[?root@[\w.-]+(?:[: ][^$#%>\n]*?)?\]?#|\[root@[^\]]*\]#)(?: +|$)"
+)
+_ROOT_PROMPT = re.compile(r"^# +(?=\S)")
+_OUTPUT_PROSE = re.compile(
+    r"(?i)\b(you (?:should|will|would) (?:then )?(?:see|get)|(?:expected |sample |example )?outputs?\b"
+    r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
+    r"|result(?:s)? (?:is|look|should)|(?:error|message)s?(?: \w+)? (?:is|looks?|reads?)|fails? with)"
+)
+_FAILURE = re.compile(
+    r"(?i)\b(?:should|will|must|may|expect\w*)\b.*\b(?:no such|not found|fail|error|refus|den(?:y|ied)|"
+    r"does not exist|doesn't exist|nothing)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a code block gave: steps and pieces that are none, in reading order."""
+
+    steps: tuple[AnswerStep, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def from_code(block: Block, prose: str, hints: Hints) -> Found:
+    """Return the steps of a code block; ``prose`` is the text that leads to it."""
+    if block.language in OTHER_PLATFORM:
+        return _none(block, SkipReason.OTHER_PLATFORM)
+    if block.language not in SHELL:
+        return _none(block, SkipReason.OTHER_LANGUAGE)
+    if _has_prompts(block):
+        return _Terminal(block, hints, prose).read()
+    if _OUTPUT_PROSE.search(_last_sentence(prose)) and not _starts_known(block.text, hints):
+        return _none(block, SkipReason.OUTPUT)
+    return _script(block, prose, hints)
+
+
+def _none(block: Block, reason: SkipReason) -> Found:
+    piece = Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
+    return Found(skipped=(piece,))
+
+
+def _last_sentence(prose: str) -> str:
+    sentences = re.split(r"(?<=[.!?])\s+", prose.strip())
+    return sentences[-1] if sentences else ""
+
+
+def _has_prompts(block: Block) -> bool:
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    if not lines:
+        return False
+    if any(_PROMPT.match(line) for line in lines):
+        return (
+            block.language in _SESSION
+            or bool(_PROMPT.match(lines[0]))
+            or bool(re.match(r"^(?:#|\s*$)", lines[0]))
+        )
+    return block.language in _SESSION and bool(_ROOT_PROMPT.match(lines[0]))
+
+
+def _starts_known(text: str, hints: Hints) -> bool:
+    commands = parse(text).commands
+    first = next((c.argv[0] for c in commands if c.argv), "")
+    return hints.is_program(first)
+
+
+def _script(block: Block, prose: str, hints: Hints) -> Found:
+    steps: list[AnswerStep] = []
+    skipped: list[Skipped] = []
+    for s in statements(block.text):
+        row = block.text.count("\n", 0, s.start)
+        column = s.start - (block.text.rfind("\n", 0, s.start) + 1)
+        line, at = block.line + row, block.column + column
+        known = _starts_known(s.text, hints) or bool(re.match(r"[A-Za-z_]\w*=", s.text))
+        if not known and _is_output(s.text, block, after_steps=bool(steps)):
+            skipped.append(Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT))
+            continue
+        steps.append(
+            AnswerStep(
+                action=Command(text=s.text),
+                line=line,
+                column=at,
+                confidence=0.95 if known and s.complete else 0.6,
+                reason=f"a line of a {block.language or 'plain'} code block",
+                prose=prose,
+                expects_failure=bool(_FAILURE.search(s.comment)),
+                doubts=_doubts(s.text, complete=s.complete and block.closed),
+                placeholders=placeholders(s.text),
+            )
+        )
+    return Found(steps=tuple(steps), skipped=tuple(skipped))
+
+
+def _is_output(text: str, block: Block, *, after_steps: bool) -> bool:
+    """Tell whether a line with an unknown first word is output rather than a command."""
+    looks_like_table = bool(re.search(r"\S {2,}\S.* {2,}\S|^\S+ {2,}\S+$", text, re.MULTILINE))
+    starts_odd = not re.match(r"[a-z_.~/$<{(\[!\"'“]", text)
+    if block.language in _UNTAGGED:
+        return (
+            True
+            if not after_steps
+            else not re.match(r"[a-z][\w.-]*( [\w./<>=:@~$'\"{}-]+)+$", text)
+        )
+    return looks_like_table or starts_odd
+
+
+def _doubts(text: str, *, complete: bool) -> tuple[str, ...]:
+    doubts = [] if complete else ["the shell text is not complete"]
+    if re.search(r"[“”‘’]|(?<=\s)[–—](?=\w)|\u00a0|…", text):
+        doubts.append("typographic characters")
+    if re.search(r"\\[ \t]+$", text, re.MULTILINE):
+        doubts.append("a blank after the backslash at the end of a line")
+    return tuple(doubts)
+
+
+@dataclass(slots=True)
+class _Terminal:
+    """Reads a copied terminal line by line: prompts, commands, continuations, output."""
+
+    block: Block
+    hints: Hints
+    prose: str
+    steps: list[AnswerStep] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    output_line: int = 0
+    session: SessionProgram | None = None
+    typed: list[str] = field(default_factory=list)
+
+    def read(self) -> Found:
+        lines = self.block.text.split("\n")
+        k = 0
+        while k < len(lines):
+            prompt = self._prompt(lines[k])
+            if prompt:
+                self._finish()
+                k = self._command(lines, k, prompt)
+            else:
+                self._other(lines[k], k)
+                k += 1
+        self._finish()
+        return Found(steps=tuple(self.steps), skipped=tuple(self.skipped))
+
+    def _prompt(self, line: str) -> str:
+        if m := _PROMPT.match(line):
+            return m[0]
+        bare_root = self.block.language in _SESSION and not self._has_user_prompt()
+        if bare_root and (m := _ROOT_PROMPT.match(line)):
+            return m[0] if self._is_command(line[m.end() :]) else ""
+        return ""
+
+    def _has_user_prompt(self) -> bool:
+        return any(_PROMPT.match(line) for line in self.block.text.split("\n"))
+
+    def _is_command(self, text: str) -> bool:
+        return _starts_known(text, self.hints) and parse(text).complete
+
+    def _command(self, lines: list[str], k: int, prompt: str) -> int:
+        """Take a command with its continuation lines; return the index of the line after it."""
+        start = k
+        text = lines[k][len(prompt) :]
+        k += 1
+        while k < len(lines) and _goes_on(text) and not _PROMPT.match(lines[k]):
+            text += "\n" + re.sub(r"^> ?", "", lines[k])
+            k += 1
+        if not text.strip():
+            return k
+        pieces = statements(text)
+        first = pieces[0] if pieces else None
+        if first is None:
+            return k
+        self.session = self.hints.session_of(first.text)
+        self.steps.append(
+            AnswerStep(
+                action=Command(text=first.text if len(pieces) == 1 else text.rstrip()),
+                line=self.block.line + start,
+                column=self.block.column + len(prompt),
+                confidence=0.97,
+                reason="typed after a prompt",
+                prose=self.prose,
+                repairs=(Repair.PROMPT_STRIPPED,),
+                expects_failure=bool(_FAILURE.search(pieces[-1].comment)),
+                doubts=_doubts(text, complete=first.complete),
+                placeholders=placeholders(text),
+            )
+        )
+        return k
+
+    def _other(self, line: str, k: int) -> None:
+        if not self.steps:
+            return
+        typed = self.hints.session_line(line, self.session)
+        if typed is not None and (self.session or self.typed or not line.startswith("> ")):
+            self.typed.append(typed)
+            return
+        reply = self.hints.reply_on(line)
+        if reply and not self.typed:
+            self._reply(*reply, k)
+            return
+        self.output_line = self.output_line or self.block.line + k
+        self.output.append(line)
+
+    def _reply(self, prompt: str, reply: str, k: int) -> None:
+        text = self.block.text.split("\n")[k]
+        self.steps.append(
+            AnswerStep(
+                action=Input(keys=(reply + "\r",), prompt=prompt),
+                line=self.block.line + k,
+                column=self.block.column + max(text.rfind(reply), 0),
+                confidence=0.9,
+                reason="typed after a question in the terminal",
+                prose=self.prose,
+            )
+        )
+
+    def _finish(self) -> None:
+        """Attach what was typed into a program, and the output, to the last step."""
+        if self.steps and self.typed:
+            last = self.steps[-1]
+            lines = tuple(line for line in self.typed if line.strip())
+            program = last.action.text
+            self.steps[-1] = replace(last, action=Session(program=program, lines=lines))
+        output = "\n".join(self.output).strip("\n")
+        if self.steps and output:
+            self.steps[-1] = replace(self.steps[-1], output=output)
+            self.skipped.append(
+                Skipped(
+                    text=output,
+                    line=self.output_line,
+                    column=self.block.column,
+                    reason=SkipReason.OUTPUT,
+                )
+            )
+        self.output, self.typed, self.output_line, self.session = [], [], 0, None
+
+
+def _goes_on(text: str) -> bool:
+    """Tell whether bash would ask for another line (PS2)."""
+    if re.search(r"(?<!\\)(\\\\)*\\$", text):
+        return True
+    script = parse(text)
+    if script.complete:
+        return bool(re.search(r"(&&|\|\|?)\s*$", text))
+    odd_quotes = _open_quote(text)
+    open_heredoc = any(not h.closed for c in script.commands for h in c.heredocs)
+    open_block = bool(re.search(r"\b(do|then|else|in)\s*$|[{(]\s*$", text))
+    in_block = bool(re.match(r"\s*(for|while|until|if|case)\b", text)) and not re.search(
+        r"\b(done|fi|esac)\b", text
+    )
+    return odd_quotes or open_heredoc or open_block or in_block
+
+
+def _open_quote(text: str) -> bool:
+    quote = ""
+    escaped = False
+    for c in text:
+        if escaped:
+            escaped = False
+        elif c == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+    return bool(quote)
+
+
+def session_from_payload(command: AnswerStep, block: Block, hints: Hints) -> AnswerStep | None:
+    """Return the session of a program start and a block of what to type into it, or None."""
+    spec = hints.session_of(command.action.text) if isinstance(command.action, Command) else None
+    if spec is None:
+        return None
+    lines = tuple(line for line in block.text.split("\n") if line.strip())
+    typed = [hints.session_line(line, spec) for line in lines]
+    kept = tuple(t for t in typed if t is not None) if any(t is not None for t in typed) else lines
+    return replace(command, action=Session(program=command.action.text, lines=kept))

@@ -1,0 +1,367 @@
+"""Sentences with code in them: commands, replies to prompts, keys for editors, directories."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from procexec.extract.blocks import Block, Span
+from procexec.extract.editor import SAVE, editor_keys
+from procexec.extract.hints import Hints
+from procexec.model.step import (
+    AnswerStep,
+    Command,
+    Input,
+    Manual,
+    Repair,
+    Skipped,
+    SkipReason,
+)
+from procexec.shell.parse import parse, placeholders
+
+_IMPERATIVE = re.compile(
+    r"(?i)(?:\b(?:run|execute|use|type|enter|start|call|do|try|issue|invoke|launch|with|via|then|"
+    r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and)|[:\u2014\u2013])[\s*_(]*$"
+)
+_NEGATED = re.compile(
+    r"(?i)\b(?:do ?n[o']t|never|avoid|instead of|rather than|without|not|no need to|no longer|"
+    r"needn't|must not|should ?n[o']t|unlike)\b[^.;:]*$"
+)
+_HISTORY = re.compile(
+    r"(?i)\b(?:previously|used to|formerly|in the past|in older versions)\b[^.;:]*$"
+)
+_CONDITIONAL = re.compile(r"(?i)^\W*(?:if|in case|should you|unless)\b")
+_LATER = re.compile(
+    r"(?i)\b(?:later|to undo|to revert|to roll ?back|when you are done|once you no longer)\b"
+)
+_STATEMENT_AFTER = re.compile(
+    r"(?i)^\s*(?:now |then |also |only |still |just )*(?:is|are|was|does|doesn't|shows?|means?|takes?|names?|"
+    r"prints|lists|would|can|cannot|can't|wipes?|leaves|writes|makes|reads|creates|deletes|removes|"
+    r"needs|refuses|opens)\b"
+)
+_SHOULD_AFTER = re.compile(r"(?i)^\s*(?:should|will|must)\b")
+_DIRECTORY = re.compile(
+    r"(?i)\b(?:(?:change|switch|cd)\s+(?:\w+\s+)?(?:into|to)|(?:go|step|move|navigate|jump)\s+(?:into|to|inside))\s+"
+    r"(?:the |your )?(?:\w+ )?(?:folder |directory |repository |project |repo )?$"
+    r"|\b(?:enter|open)\s+(?:the |your )?(?:\w+ )?(?:folder|directory) $"
+)
+_REPLY_VERB = re.compile(
+    r"(?i)(?<!should )(?<!will )(?<!would )(?<!must )(?<!to )"
+    r"\b(?:type|enter|answer(?:ing)?|reply|say|respond|press|choose|pick|hit|give|confirm|input)\b"
+)
+_REPLY_LEAD = re.compile(
+    r"(?i)(?:\b(?:type|enter|answer|reply|say|respond|press|choose|pick|hit|give|with|then|and|or|by|"
+    r"quit with|use|input)|[:\u2192])\s*[\"'(]?$"
+)
+_TIMES = re.compile(r"(?i)^\s*(?:\([^)]*\)\s*)?(?:twice|two times|both times|three times)")
+_PRESS_ENTER = re.compile(r"(?i)\b(?:press|hit)\s+(?:the\s+)?(?:enter|return)\b")
+_DEFAULT = re.compile(r"(?i)\b(?:accept|default|skip|leave|empty|just press)\b")
+_MANUAL_HEAD = re.compile(
+    r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
+    r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
+)
+_FULL_STOP = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])(?:\s+|$)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What came before a block: the last step, and whether there are steps at all."""
+
+    last: AnswerStep | None
+    in_editor: bool
+    edited: bool
+    leads_to_code: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    """A code span with the text around it in its sentence."""
+
+    span: Span
+    before: str
+    after: str
+    opening: str
+    whole: str
+    starts_item: bool
+
+
+def from_prose(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep | Skipped]:
+    """Yield the steps of a paragraph or list item, and the code in it that is no step."""
+    if context.in_editor:
+        typed = tuple(_typed_in_editor(block, context, hints))
+        if typed:
+            yield from typed
+            return
+    found = False
+    last = context.last
+    for sentence in _sentences(block):
+        item = _step_of(sentence, block, last, context, hints)
+        if isinstance(item, AnswerStep):
+            found = True
+            last = item
+            yield from _repeated(item, sentence)
+        elif item is not None:
+            yield item
+    if not found:
+        yield from _without_code(block, context)
+
+
+def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep | Skipped]:
+    """Yield the replies of a table of prompts, or the commands in the cells of another table."""
+    if _is_reply_table(block) and context.last is not None:
+        for k, row in enumerate(block.rows[1:], 2):
+            reply = row[1].strip()
+            code = re.search(r"`([^`]*)`", reply)
+            keys = "" if _PRESS_ENTER.search(reply) and not code else (code[1] if code else reply)
+            yield AnswerStep(
+                action=Input(keys=(keys + "\r",), prompt=row[0].replace("`", "").strip()),
+                line=block.line + k,
+                column=1,
+                confidence=0.9,
+                reason="a row of a table of prompts and replies",
+                prose=" | ".join(row),
+            )
+        return
+    for k, row in enumerate(block.rows[1:], 2):
+        for cell in row:
+            for code in re.findall(r"`([^`]+)`", cell):
+                if _is_command(code, hints):
+                    yield Skipped(
+                        text=code, line=block.line + k, column=1, reason=SkipReason.MENTION
+                    )
+
+
+def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep]:
+    """Yield what the sentences of a block tell to type into the open editor."""
+    if any(s.code and _is_command(s.text, hints) for s in block.spans):
+        return
+    edited = context.edited
+    for spans in _split_sentences(block.spans):
+        keys_of_sentence = editor_keys(spans)
+        if not edited and set(keys_of_sentence) == {SAVE} and not any(s.code for s in spans):
+            continue  # nothing says what to change before saving
+        edited |= bool(keys_of_sentence)
+        for keys in keys_of_sentence:
+            place = next((s for s in spans if s.code), spans[0])
+            yield AnswerStep(
+                action=Input(keys=(keys,)),
+                line=place.line,
+                column=place.column,
+                confidence=0.8,
+                reason="an edit in the editor that the last command opened",
+                prose="".join(s.text for s in spans).strip(),
+                repairs=(Repair.KEYS_FROM_PROSE,),
+            )
+
+
+def _split_sentences(spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+    sentence: list[Span] = []
+    for span in spans:
+        pieces = [span.text] if span.code else re.split(_FULL_STOP, span.text)
+        for k, piece in enumerate(pieces):
+            if k and sentence:
+                yield tuple(sentence)
+                sentence = []
+            if piece:
+                sentence.append(replace(span, text=piece))
+    if sentence:
+        yield tuple(sentence)
+
+
+def _is_reply_table(block: Block) -> bool:
+    if not block.rows or len(block.rows[0]) != 2:
+        return False
+    left, right = (cell.lower() for cell in block.rows[0])
+    asks = re.search(r"question|prompt|field|asks?|dialog", left)
+    replies = re.search(r"type|answer|reply|enter|input|value|response", right)
+    return bool(asks and replies)
+
+
+def _sentences(block: Block) -> Iterator[_Sentence]:
+    spans = block.spans
+    for k, span in enumerate(spans):
+        if not span.code:
+            continue
+        left = "".join(f"`{s.text}`" if s.code else s.text for s in spans[:k])
+        right = "".join(f"`{s.text}`" if s.code else s.text for s in spans[k + 1 :])
+        before = _SENTENCE.split(left)[-1] if not re.search(r"[.!?]\s+$", left) else ""
+        after = _SENTENCE.split(right)[0]
+        yield _Sentence(
+            span=span,
+            before=before,
+            after=after,
+            opening=left,
+            whole=f"{before}`{span.text}`{after}",
+            starts_item=bool(block.item) and not left.strip(" *_"),
+        )
+
+
+def _step_of(
+    s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
+) -> AnswerStep | Skipped | None:
+    if _is_directory(s, hints):
+        return _directory(s)
+    if _is_command(s.span.text, hints):
+        return _command_or_mention(s, block, last, context, hints)
+    if last is not None and (keys := _reply(s)) is not None:
+        return _input(s, keys, "a reply to a prompt")
+    return None
+
+
+def _command_or_mention(
+    s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
+) -> AnswerStep | Skipped:
+    reason = _why_not(s, last)
+    if reason is None and context.leads_to_code and hints.session_of(s.span.text) is None:
+        reason = SkipReason.MENTION
+    if reason is None and not _is_told(s, block):
+        reason = SkipReason.MENTION
+    if reason is not None:
+        return Skipped(text=s.span.text, line=s.span.line, column=s.span.column, reason=reason)
+    bare = len(s.span.text.split()) == 1
+    return AnswerStep(
+        action=Command(text=s.span.text.strip()),
+        line=s.span.line,
+        column=s.span.column,
+        confidence=0.7 if bare else 0.9,
+        reason="code in a sentence that tells to run it",
+        prose=s.whole,
+        optional=bool(re.search(r"(?i)\boptional|\bif you like|\bif you want", s.whole)),
+        expects_failure=bool(
+            re.search(r"(?i)\b(?:should|will) (?:fail|answer:? ?no such)", s.after)
+        ),
+        placeholders=placeholders(s.span.text),
+    )
+
+
+def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
+    if _NEGATED.search(s.before):
+        return SkipReason.NEGATED
+    if _HISTORY.search(s.before):
+        return SkipReason.HISTORY
+    if last is not None and _LATER.search(s.before):
+        return SkipReason.LATER
+    if (
+        last is not None
+        and _CONDITIONAL.match(s.before)
+        and not re.search(r"(?i)you (?:like|want|prefer)", s.whole)
+    ):
+        return SkipReason.CONDITIONAL
+    return None
+
+
+def _is_told(s: _Sentence, block: Block) -> bool:
+    if s.starts_item and block.ordered:
+        return True
+    if _STATEMENT_AFTER.match(s.after):
+        return False
+    if s.starts_item:
+        return True
+    if block.item and re.search(r"(?i)\b(?:e\.g\.|i\.e\.|for example|such as)\W*$", s.before):
+        return False
+    if _IMPERATIVE.search(s.before):
+        return True
+    only_code = not s.before.strip(" *_(") and not s.after.strip(" *_.)!")
+    return only_code or (bool(_SHOULD_AFTER.match(s.after)) and bool(block.item))
+
+
+def _is_command(text: str, hints: Hints) -> bool:
+    script = parse(text)
+    if not script.commands or "\n" in text or text.startswith("["):
+        return False
+    argv = script.commands[0].argv
+    if not argv:
+        return bool(script.commands[0].assignments) and bool(script.commands[1:])
+    if len(argv) == 1 and not script.commands[0].redirects:
+        return (
+            argv[0] in hints.programs and bool(hints.session_of(text)) or argv[0] in ("make", "cd")
+        )
+    return hints.is_program(argv[0]) and not _is_bare_subcommand(argv)
+
+
+def _is_bare_subcommand(argv: Sequence[str]) -> bool:
+    """Tell whether it is only the name of a sub-command, e.g. ``git rm``: a mention if unsaid."""
+    return False if len(argv) != 2 else argv[1].startswith(".") and argv[0] == "git"
+
+
+def _is_directory(s: _Sentence, hints: Hints) -> bool:
+    path_like = re.fullmatch(r"[~./\w<>-]+/?", s.span.text) is not None
+    return path_like and not _is_command(s.span.text, hints) and bool(_DIRECTORY.search(s.before))
+
+
+def _directory(s: _Sentence) -> AnswerStep:
+    return AnswerStep(
+        action=Command(text=f"cd {s.span.text}"),
+        line=s.span.line,
+        column=s.span.column,
+        confidence=0.8,
+        reason="a sentence that tells to change the directory",
+        prose=s.whole,
+        repairs=(Repair.DIRECTORY_FROM_PROSE,),
+        placeholders=placeholders(s.span.text),
+    )
+
+
+def _reply(s: _Sentence) -> tuple[str, ...] | None:
+    """Return the keys of a reply, or None if the code is not what is to be typed."""
+    words = re.sub(r"`[^`]*`", "``", s.before)
+    if not _REPLY_VERB.search(words) or _NEGATED.search(words):
+        return None
+    if not _REPLY_LEAD.search(s.before):
+        return None
+    if _STATEMENT_AFTER.match(s.after) or _CONDITIONAL.match(s.before):
+        return None
+    return (s.span.text + "\r",)
+
+
+def _repeated(step: AnswerStep, s: _Sentence) -> Iterator[AnswerStep]:
+    yield step
+    if isinstance(step.action, Input) and _TIMES.match(s.after):
+        times = 2 if "three" in s.after else 1
+        yield from [step] * times
+
+
+def _input(s: _Sentence, keys: tuple[str, ...], reason: str) -> AnswerStep:
+    asked = re.findall(r"`([^`]+)`", s.before)
+    return AnswerStep(
+        action=Input(keys=keys, prompt=asked[-1] if asked else _prompt_in(s.before)),
+        line=s.span.line,
+        column=s.span.column,
+        confidence=0.8,
+        reason=reason,
+        prose=s.whole,
+        repairs=(Repair.KEYS_FROM_PROSE,),
+    )
+
+
+def _prompt_in(before: str) -> str:
+    asked = re.search(
+        r"(?i)\b(?:asked for|asks for|prompted for|at the|for the)\s+(?:an? |the )?([^,`]+?)(?:,| question| prompt|$)",
+        before,
+    )
+    return asked[1].strip() if asked else ""
+
+
+def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
+    text = block.prose
+    plain = not re.search(r"`", text)
+    if context.last is not None and _PRESS_ENTER.search(text) and _DEFAULT.search(text) and plain:
+        yield AnswerStep(
+            action=Input(keys=("\r",), prompt=_prompt_in(text)),
+            line=block.line,
+            column=block.column,
+            confidence=0.6,
+            reason="tells to accept a default",
+            prose=text,
+        )
+        return
+    for sentence in _SENTENCE.split(text) if plain else ():
+        if _MANUAL_HEAD.match(sentence) and (block.ordered or "Then open" in sentence):
+            yield AnswerStep(
+                action=Manual(text=sentence.strip()),
+                line=block.line,
+                column=block.column,
+                confidence=0.6,
+                reason="an instruction that no command carries out",
+                prose=sentence.strip(),
+            )

@@ -1,0 +1,482 @@
+"""Sandboxes as containers of a Docker-compatible engine."""
+
+import hashlib
+import io
+import os
+import re
+import secrets
+import tarfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+from docker.types import LogConfig, Ulimit
+from pexpect.socket_pexpect import SocketSpawn
+from requests.exceptions import RequestException
+
+from procexec.errors import FixtureError, SandboxError
+from procexec.model.run import CommandResult, Ending, Event
+from procexec.model.state import FileFacts
+from procexec.sandbox import (
+    SCRATCH,
+    Changes,
+    Dialog,
+    SandboxRequest,
+    ScriptResult,
+)
+from procexec.sandbox import overlay as overlays
+from procexec.sandbox.names import FIXTURE
+from procexec.sandbox.owner import Owner
+from procexec.sandbox.processes import KEEPER, KILL_ALL, WAITS
+from procexec.sandbox.seccomp import profile
+from procexec.sandbox.session import RESTORE, START, WRAPPER, ShellSession
+from procexec.sandbox.terminal import plain
+
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
+SETTLE = 10.0
+EXECUTE_LIMIT = 4 << 20
+_GONE = (APIError, RequestException, DockerException, OSError)
+
+
+@contextmanager
+def engine_errors(doing: str) -> Iterator[None]:
+    """Turn what the engine and its socket throw into a SandboxError."""
+    try:
+        yield
+    except _GONE as e:
+        words = getattr(e, "explanation", None) or str(e)
+        raise SandboxError(
+            f"the engine failed while {doing}: {words}", hint="run `docker info` to see its state"
+        ) from e
+
+
+@dataclass(slots=True)
+class DockerProvider:
+    """Makes sandboxes on one engine. ``owner`` labels what it makes, so that it can be reaped."""
+
+    client: docker.DockerClient
+    owner: Owner
+    count: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    fixtures: dict[str, threading.Lock] = field(default_factory=dict)
+
+    @contextmanager
+    def start(self, request: SandboxRequest) -> Iterator["DockerSandbox"]:
+        name = self._name(request)
+        with engine_errors("making a container"):
+            container = self._create(request, name)
+        sandbox = DockerSandbox(self.client, container, request)
+        try:
+            with engine_errors("starting a container"):
+                sandbox.deliver(request.scripts)
+                container.start()
+            yield sandbox
+        finally:
+            sandbox.close()
+            self.remove(container)
+
+    def remove(self, container: Container) -> None:
+        """Remove a container; one that is gone already is fine."""
+        for attempt in range(3):
+            try:
+                container.remove(force=True, v=True)
+            except NotFound:
+                return
+            except _GONE:
+                time.sleep(0.1 * (attempt + 1))
+            else:
+                return
+
+    def fixture(self, request: SandboxRequest, script: str) -> str:
+        if not script.strip():
+            return request.image
+        key = "\0".join((request.image, request.user, request.workdir, script))
+        digest = hashlib.sha256(key.encode()).hexdigest()[:12]
+        with self.lock:
+            lock = self.fixtures.setdefault(digest, threading.Lock())
+        with lock:
+            tag = f"procexec/fixture:{digest}"
+            with engine_errors("looking for a fixture image"):
+                found = self.client.images.list(name=tag)
+            return str(found[0].id) if found else self._make_fixture(request, script, tag)
+
+    def _make_fixture(self, request: SandboxRequest, script: str, tag: str) -> str:
+        with self.start(replace(request, label="fixture", scripts=())) as sandbox:
+            done = sandbox.execute(
+                "set -e\n" + script, user=request.user, cwd=request.workdir, timeout=120
+            )
+            if done.exit_code != 0:
+                raise FixtureError(
+                    f"the fixture failed with exit code {done.exit_code}:\n{done.output[-800:]}",
+                    hint="run it in `procexec sandbox shell`",
+                )
+            sandbox.forget_scratch()
+            repository, _, version = tag.partition(":")
+            with engine_errors("keeping a fixture image"):
+                image = sandbox.container.commit(
+                    repository, version, pause=False, conf={"Labels": {FIXTURE: version}}
+                )
+            return str(image.id)
+
+    def _name(self, request: SandboxRequest) -> str:
+        with self.lock:
+            self.count += 1
+            number = self.count
+        word = re.sub(r"[^A-Za-z0-9]+", "-", request.label)[:24].strip("-") or "sandbox"
+        return f"procexec-{self.owner.run}-{word}-{number}-{secrets.token_hex(3)}"
+
+    def _create(self, request: SandboxRequest, name: str) -> Container:
+        return self.client.containers.create(
+            image=request.image,
+            name=name,
+            entrypoint=["tail"],
+            command=["-f", "/dev/null"],
+            init=True,
+            user="0",
+            working_dir="/",
+            hostname=request.hostname,
+            extra_hosts={request.hostname: "127.0.1.1"},
+            dns=["127.0.0.1"],
+            environment={},
+            use_config_proxy=False,
+            network_mode="none",
+            cap_drop=["ALL"],
+            cap_add=list(CAPABILITIES),
+            security_opt=["no-new-privileges=true", "seccomp=" + profile()],
+            pids_limit=512,
+            mem_limit=request.memory,
+            memswap_limit=request.memory,
+            nano_cpus=1_000_000_000,
+            oom_score_adj=500,
+            ulimits=[
+                Ulimit(name="core", soft=0, hard=0),
+                Ulimit(name="fsize", soft=4 << 30, hard=4 << 30),
+            ],
+            shm_size="64m",
+            ipc_mode="private",
+            log_config=LogConfig(type="none"),
+            healthcheck={"test": ["NONE"]},
+            restart_policy={"Name": "no"},
+            privileged=False,
+            auto_remove=False,
+            stdin_open=False,
+            tty=False,
+            labels=self.owner.labels(request.label),
+        )
+
+
+@dataclass(slots=True)
+class DockerSandbox:
+    """A running container and its session, which is opened when the first step is run."""
+
+    client: docker.DockerClient
+    container: Container
+    request: SandboxRequest
+    delivered: dict[str, str] = field(default_factory=dict)
+    session: ShellSession | None = None
+    exec_id: str = ""
+    shells: int = 0
+    dirs: overlays.OverlayDirs | None = None
+    keeper: str = ""
+    last_cwd: str = ""
+    seen: list[Event] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def cwd(self) -> str:
+        return self.last_cwd or self.request.workdir
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return (*self.seen, *(self.session.events if self.session else ()))
+
+    def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
+        with engine_errors("running a step"):
+            number = self._delivered(text)
+            fresh = self.shells > 0 and self.session is None
+            session = self.session or self._open()
+            result = session.run(number, timeout=timeout, dialog=dialog)
+            result = self._after(result)
+        self.last_cwd = result.cwd or self.last_cwd
+        note = "the step runs in a new shell; the last one had ended" if fresh else ""
+        return replace(result, note="; ".join(filter(None, (note, result.note))))
+
+    def _after(self, result: CommandResult) -> CommandResult:
+        """Clear up after a step that did not come back to the prompt."""
+        match result.ending:
+            case Ending.SHELL_ENDED:
+                self._close_session()
+                if not self._is_running():
+                    return replace(result, ending=Ending.SANDBOX_DIED)
+                if result.exit_code is None:
+                    raise SandboxError("the terminal's stream ended although its shell runs")
+            case Ending.TIMED_OUT | Ending.WAITS_FOR_INPUT | Ending.OUTPUT_LIMIT:
+                self.kill_processes()
+                self._close_session()
+            case _:
+                pass
+        return result
+
+    def _is_running(self) -> bool:
+        try:
+            self.container.reload()
+        except NotFound as e:
+            raise SandboxError("somebody removed the container during a step") from e
+        return bool(self.container.status == "running")
+
+    def kill_processes(self) -> None:
+        """Kill everything in the sandbox but its keeper; the container itself as a last resort."""
+        script = KILL_ALL.replace("$1", self.keeper or "0")
+        for _ in range(3):
+            try:
+                done = self._exec(script, user="0", cwd="/", timeout=5)
+            except SandboxError:
+                continue
+            if "done" in done.output:
+                return
+        self.container.kill()
+
+    def _open(self) -> ShellSession:
+        if not self.keeper:
+            self.keeper = self._exec(KEEPER, user="0", cwd="/", timeout=10).output.split("\n")[0]
+        first = "start" if not self.shells else "restore"
+        created = self.client.api.exec_create(
+            self.container.id,
+            ["/bin/bash", "--noediting", "--rcfile", f"{SCRATCH}/{first}", "-i"],
+            stdin=True,
+            tty=True,
+            user=self.request.user,
+            workdir="/",
+            environment=self._environment(),
+        )
+        self.exec_id = created["Id"]
+        stream = self.client.api.exec_start(self.exec_id, tty=True, socket=True)
+        raw = getattr(stream, "_sock", stream)
+        raw.settimeout(None)
+        spawn = SocketSpawn(raw, maxread=65536, use_poll=True)
+        spawn.delaybeforesend = None
+        self.session = ShellSession(
+            spawn=spawn,
+            prompts=tuple(re.compile(p) for p in self.request.prompts),
+            waiting=self._waits_for_input,
+            ended=self._shell_status,
+            began=self.began,
+        )
+        self.shells += 1
+        self.session.settle(SETTLE)
+        self.last_cwd = self.session.cwd
+        return self.session
+
+    def _environment(self) -> dict[str, str]:
+        user = self.request.user
+        home = "/root" if user in ("root", "0") else f"/home/{user}"
+        zone = {"TZ": self.request.timezone} if self.request.timezone else {}
+        return {
+            "HOME": home,
+            "USER": user,
+            "LOGNAME": user,
+            "SHELL": "/bin/bash",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "COLUMNS": "120",
+            "LINES": "40",
+            "PAGER": "cat",
+            "PROCEXEC_WORKDIR": self.last_cwd or self.request.workdir,
+            **zone,
+            **self.request.env,
+        }
+
+    def _waits_for_input(self) -> bool:
+        try:
+            seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output
+        except SandboxError:
+            return False
+        return seen.strip() in ("tty", "keys")
+
+    def _shell_status(self) -> int | None:
+        for _ in range(50):
+            try:
+                state = self.client.api.exec_inspect(self.exec_id)
+            except NotFound:
+                return None
+            if not state.get("Running"):
+                status = state.get("ExitCode")
+                return int(status) if status is not None else None
+            time.sleep(0.02)
+        return None
+
+    def execute(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
+        inner = f'cd -- "$1" 2>/dev/null || cd /\n{script}'
+        return self._exec(inner, user=user, cwd=cwd, timeout=timeout)
+
+    def _exec(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
+        with engine_errors("running a script"):
+            argv = ["/bin/bash", "--norc", "--noprofile", "-c", script, "procexec", cwd]
+            environment = {k: v for k, v in self._environment().items() if k != "PROCEXEC_WORKDIR"}
+            if user in ("root", "0"):
+                environment |= {"HOME": "/root", "USER": "root", "LOGNAME": "root"}
+            created = self.client.api.exec_create(
+                self.container.id, argv, user=user, workdir="/", environment=environment
+            )
+            stream = self.client.api.exec_start(created["Id"], socket=True)
+            output, finished = _read_frames(getattr(stream, "_sock", stream), timeout)
+            state = self.client.api.exec_inspect(created["Id"]) if finished else {}
+        text = output.decode("utf-8", errors="replace")
+        if state.get("ExitCode") == 126 and not state.get("Pid"):
+            raise SandboxError(f"no shell could be started in the sandbox: {text.strip()}")
+        return ScriptResult(exit_code=state.get("ExitCode"), output=text)
+
+    def changes(self) -> Changes:
+        if self.dirs is None:
+            self.dirs = self._overlay_dirs()
+        if self.dirs is not None and self.dirs.readable:
+            files = overlays.changed(self.dirs)
+            return Changes(files=files, before=overlays.before(self.dirs, list(files)))
+        return self._changes_by_diff()
+
+    def _overlay_dirs(self) -> overlays.OverlayDirs | None:
+        with engine_errors("looking at a container"):
+            details = self.client.api.inspect_container(self.container.id)
+        driver: dict[str, Any] = details.get("GraphDriver") or {}
+        data: dict[str, str] = driver.get("Data") or {}
+        if "overlay" not in driver.get("Name", "") or "UpperDir" not in data:
+            return None
+        lower = tuple(Path(p) for p in data.get("LowerDir", "").split(":") if p)
+        return overlays.OverlayDirs(upper=Path(data["UpperDir"]), lower=lower)
+
+    def _changes_by_diff(self) -> Changes:
+        """Ask the engine which paths changed, and look at them with one script."""
+        with engine_errors("comparing a container with its image"):
+            rows = self.client.api.diff(self.container.id) or []
+        kinds = {row["Path"]: row["Kind"] for row in rows if not _is_ours(row["Path"])}
+        gone = {path for path, kind in kinds.items() if kind == 2}
+        facts = self._facts([path for path in kinds if path not in gone])
+        files: dict[str, FileFacts | None] = dict.fromkeys(sorted(gone))
+        for path, found in sorted(facts.items()):
+            if not (found.type == "directory" and kinds[path] == 0):
+                files[path] = found
+        before = {p: None if kinds[p] == 1 else FileFacts(type="unknown") for p in files}
+        return Changes(files=files, before=before)
+
+    def _facts(self, paths: list[str]) -> dict[str, FileFacts]:
+        script = _FACTS + "".join(f"look {_quoted(path)}\n" for path in paths)
+        found = {}
+        for record in self._exec(script, user="0", cwd="/", timeout=60).output.split("\x1e"):
+            fields = record.split("\x1f")
+            if len(fields) == 7:
+                path, kind, mode, owner, size, digest, target = fields
+                found[path] = FileFacts(
+                    type=_KINDS.get(kind, "other"),
+                    mode=mode,
+                    owner=owner,
+                    size=int(size or 0),
+                    digest=digest.split(" ")[0],
+                    target=target,
+                )
+        return found
+
+    def deliver(self, texts: Sequence[str]) -> None:
+        """Put scripts into the container, with procexec's own files the first time."""
+        files: dict[str, bytes] = {}
+        if not self.delivered:
+            files |= {"w": WRAPPER.encode(), "start": START.encode(), "restore": RESTORE.encode()}
+        for text in texts:
+            if text not in self.delivered:
+                self.delivered[text] = str(len(self.delivered) + 1)
+                files[f"steps/{self.delivered[text]}"] = text.encode("utf-8", "surrogateescape")
+        self.delivered.setdefault("", "0")
+        if files:
+            self.container.put_archive("/", _tar(files))
+
+    def _delivered(self, text: str) -> str:
+        if text not in self.delivered:
+            self.deliver([text])
+        return self.delivered[text]
+
+    def forget_scratch(self) -> None:
+        """Remove procexec's own files from the container."""
+        self._exec(f"rm -rf {SCRATCH}", user="0", cwd="/", timeout=10)
+
+    def close(self) -> None:
+        self._close_session()
+
+    def _close_session(self) -> None:
+        if self.session is not None:
+            self.seen += self.session.events
+            self.session.spawn.close()
+            self.session = None
+
+
+_FACTS = r"""
+look() {
+ t=; d=
+ [ -L "$1" ] && t=$(readlink -- "$1")
+ [ -f "$1" ] && [ ! -L "$1" ] && d=$(sha256sum -- "$1")
+ d=${d#\\}
+ printf '%s\037%s\037%s\037%s\036' "$1" "$(stat -c '%F\037%a\037%U\037%s' -- "$1" | sed 's/\\037/\x1f/g')" "$d" "$t"
+}
+"""
+_KINDS = {
+    "regular file": "file",
+    "regular empty file": "file",
+    "directory": "directory",
+    "symbolic link": "link",
+}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _is_ours(path: str) -> bool:
+    return path == SCRATCH or path.startswith(SCRATCH + "/") or path in ("/dev", "/run", "/etc")
+
+
+def _tar(files: dict[str, bytes]) -> bytes:
+    """Return an uncompressed archive with a constant first name, all of it root's."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        root = SCRATCH.strip("/")
+        for folder, mode in ((root, 0o755), (f"{root}/steps", 0o755), (f"{root}/state", 0o1777)):
+            info = tarfile.TarInfo(folder)
+            info.type, info.mode = tarfile.DIRTYPE, mode
+            archive.addfile(info)
+        for name, data in files.items():
+            info = tarfile.TarInfo(f"{root}/{name}")
+            info.size, info.mode = len(data), 0o644
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _read_frames(sock: Any, timeout: float) -> tuple[bytes, bool]:
+    """Return the output of an exec without a terminal, at most a limit, and whether it ended."""
+    deadline = time.monotonic() + timeout
+    out, pending = bytearray(), bytearray()
+    sock.settimeout(timeout)
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return bytes(out), False
+        sock.settimeout(left)
+        try:
+            data = sock.recv(65536)
+        except TimeoutError:
+            return bytes(out), False
+        if not data:
+            sock.close()
+            return bytes(out), True
+        pending += data
+        while len(pending) >= 8:
+            size = int.from_bytes(pending[4:8], "big")
+            if len(pending) < 8 + size:
+                break
+            if len(out) < EXECUTE_LIMIT:
+                out += pending[8 : 8 + size]
+            del pending[: 8 + size]

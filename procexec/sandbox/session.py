@@ -1,0 +1,300 @@
+"""One persistent shell on a terminal: type a step, wait, tell how it ended.
+
+A step's text is delivered as a file and sourced whole, so that nothing is rewritten, cut or eaten
+by the terminal. The start and the end of a step are marked with a random word that is typed with
+the step and that the step cannot read; the end mark carries exit code and directory.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pexpect
+from pexpect.socket_pexpect import SocketSpawn
+
+from procexec.model.run import CommandResult, Dialogue, Ending, Event
+from procexec.model.step import Input
+from procexec.sandbox import OUTPUT_LIMIT, SCRATCH, Dialog
+from procexec.sandbox.collector import Collector
+from procexec.sandbox.terminal import full_screen, last_line, open_line, plain
+
+QUIET = 0.12  # seconds without output after which a known prompt counts
+FIRST_LOOK = 0.4  # seconds without output before the processes are looked at
+READ_SIZE = 65536
+LATE = 0.02
+TRANSCRIPT_LIMIT = 1 << 20
+
+WRAPPER = r"""\builtin printf '\036%s:b\037' "$2" >/dev/tty
+\builtin . "SCRATCH/steps/$1" ''
+\builtin set -- "$1" "$2" "$?"
+{ \builtin declare -p; \builtin declare -f; \builtin alias -p; \builtin shopt -p; \builtin set +o; \
+} >|SCRATCH/state/shell 2>/dev/null
+\builtin printf '\036%s:e:%s:%s\037' "$2" "$3" "$PWD" >/dev/tty
+""".replace("SCRATCH", SCRATCH)
+
+START = r"""HISTFILE=SCRATCH/state/history
+HISTCONTROL=ignorespace
+[ -f ~/.bashrc ] && . ~/.bashrc
+PS2='> '
+\builtin cd -- "$PROCEXEC_WORKDIR" 2>/dev/null
+\builtin unset PROCEXEC_WORKDIR
+""".replace("SCRATCH", SCRATCH)
+
+RESTORE = r"""HISTFILE=SCRATCH/state/history
+HISTCONTROL=ignorespace
+\builtin shopt -s expand_aliases
+\builtin . SCRATCH/state/shell >/dev/null 2>&1
+\builtin set +enuvx
+\builtin cd -- "$PROCEXEC_WORKDIR" 2>/dev/null || \builtin cd /
+\builtin unset PROCEXEC_WORKDIR
+""".replace("SCRATCH", SCRATCH)
+
+
+class Interrupted(Exception):  # noqa: N818 - it is no error of the step
+    """The stream ended: the shell, the sandbox or the engine is gone."""
+
+
+@dataclass(slots=True)
+class ShellSession:
+    """Drives a shell over a socket; what only the engine can tell comes through callables.
+
+    ``waiting`` tells whether a process of the terminal sleeps in a read from it; ``ended`` gives
+    the shell's exit status after the stream has ended, or None if there is none.
+    """
+
+    spawn: SocketSpawn
+    prompts: tuple[re.Pattern[str], ...]
+    waiting: Callable[[], bool]
+    ended: Callable[[], int | None]
+    began: float
+    events: list[Event] = field(default_factory=list)
+    recorded: int = 0
+    cwd: str = ""
+
+    def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
+        """Run the step that was delivered under a number."""
+        nonce = secrets.token_hex(8)
+        watch = _Watch(nonce=nonce, deadline=time.monotonic() + timeout)
+        self._type(f" . {SCRATCH}/w {number} {nonce}\r")
+        replies = list(dialog.replies)
+        at_end = dialog.at_end
+        try:
+            while not watch.end:
+                ending = self._wait(watch)
+                if ending is None:
+                    continue
+                if ending is not Ending.WAITS_FOR_INPUT:
+                    return watch.result(ending)
+                prompt = watch.question()
+                if replies:
+                    reply = _take(replies, prompt)
+                    watch.answered(prompt, reply.text)
+                    for key in reply.keys:
+                        self._type(key)
+                elif at_end:
+                    self._type(at_end)
+                    at_end = ""
+                else:
+                    return watch.result(ending, prompt=prompt)
+        except Interrupted:
+            status = self.ended()
+            return watch.result(Ending.SHELL_ENDED, exit_code=status)
+        self.cwd = watch.cwd
+        return watch.result(Ending.EXITED, exit_code=watch.exit_code)
+
+    def _wait(self, watch: "_Watch") -> Ending | None:
+        """Read until something can be said: output came (None), or the step is stuck."""
+        now = time.monotonic()
+        if now >= watch.deadline:
+            return Ending.TIMED_OUT
+        data = self._read(min(watch.patience(), watch.deadline - now))
+        if data:
+            watch.feed(data)
+            self._record("o", data)
+            return Ending.OUTPUT_LIMIT if watch.collector.size > OUTPUT_LIMIT else None
+        if not watch.begun:
+            return None
+        if watch.shows_prompt(self.prompts):
+            return Ending.WAITS_FOR_INPUT
+        if watch.time_to_look() and self.waiting():
+            return Ending.WAITS_FOR_INPUT
+        return None
+
+    def settle(self, timeout: float) -> None:
+        """Read until the shell is at its first prompt; what it says before is not a step's."""
+        nonce = secrets.token_hex(8)
+        self._type(f" \\builtin printf '\\036%s:e:0:%s\\037' {nonce} \"$PWD\"\r")
+        watch = _Watch(nonce=nonce, deadline=time.monotonic() + timeout, begun=True)
+        while not watch.end and time.monotonic() < watch.deadline:
+            data = self._read(0.5)
+            if data:
+                watch.feed(data)
+        if not watch.end:
+            raise Interrupted
+        self.cwd = watch.cwd
+
+    def _read(self, timeout: float) -> bytes:
+        try:
+            return bytes(self.spawn.read_nonblocking(READ_SIZE, timeout=max(timeout, 0.001)))
+        except pexpect.TIMEOUT:
+            return b""
+        except (pexpect.EOF, OSError) as e:
+            raise Interrupted from e
+
+    def _type(self, keys: str) -> None:
+        self._record("i", keys.encode())
+        try:
+            self.spawn.send(keys.encode())
+        except OSError as e:
+            raise Interrupted from e
+
+    def _record(self, kind: str, data: bytes) -> None:
+        if self.recorded < TRANSCRIPT_LIMIT:
+            text = data.decode("utf-8", errors="replace")
+            self.recorded += len(text)
+            self.events.append(
+                Event(at=round(time.monotonic() - self.began, 3), kind=kind, data=text)
+            )
+
+
+def _take(replies: list[Input], prompt: str) -> Input:
+    """Take the reply for a question: the one that names it, else the next."""
+    folded = _folded(prompt)
+    for k, reply in enumerate(replies):
+        named = _folded(reply.prompt)
+        if named and folded and (named in folded or folded in named):
+            return replies.pop(k)
+    return replies.pop(0)
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().lower()
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is known of the step that runs: its output so far and when it was last heard of."""
+
+    nonce: str
+    deadline: float
+    begun: bool = False
+    end: bool = False
+    exit_code: int | None = None
+    cwd: str = ""
+    collector: Collector = field(default_factory=Collector)
+    late: Collector = field(default_factory=Collector)
+    dialogues: list[Dialogue] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
+    next_look: float = FIRST_LOOK
+    in_full_screen: bool = False
+    since_reply: int = 0
+    carry: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take output: marks are cut out, the rest is kept."""
+        self.heard = time.monotonic()
+        self.next_look = FIRST_LOOK
+        data = self.carry + data
+        self.carry = b""
+        if not self.begun:
+            data = self._begin(data)
+        if self.begun and data:
+            data = self._finish(data)
+        if data and self.begun:
+            self.in_full_screen = full_screen(data, was=self.in_full_screen)
+            self.since_reply += len(data)
+            self.collector.add(data)
+
+    def _begin(self, data: bytes) -> bytes:
+        mark = f"\x1e{self.nonce}:b\x1f".encode()
+        before, found, after = data.partition(mark)
+        if found:
+            self.begun = True
+            self.late.add(before)
+            return after
+        self.carry = data[-len(mark) :]
+        self.late.add(data[: -len(mark)])
+        return b""
+
+    def _finish(self, data: bytes) -> bytes:
+        mark = f"\x1e{self.nonce}:e:".encode()
+        before, found, after = data.partition(mark)
+        if found:
+            told, closed, _ = after.partition(b"\x1f")
+            if not closed:
+                self.carry = data[len(before) :]
+                return before
+            status, _, cwd = told.decode("utf-8", errors="replace").partition(":")
+            self.exit_code = int(status) if status.isdigit() else None
+            self.cwd = cwd
+            self.end = True
+            return before
+        at = data.rfind(b"\x1e")
+        if at >= 0 and len(data) - at < len(mark):
+            self.carry = data[at:]
+            return data[:at]
+        return data
+
+    def quiet(self) -> float:
+        return time.monotonic() - self.heard
+
+    def patience(self) -> float:
+        """Return how long to wait for output before something else is worth a look."""
+        quiet = self.quiet()
+        if quiet < QUIET:
+            return QUIET - quiet
+        return max(self.next_look - quiet, 0.005)
+
+    def shows_prompt(self, prompts: tuple[re.Pattern[str], ...]) -> bool:
+        """Tell whether the cursor stands behind a known prompt, or in a full-screen program."""
+        if self.quiet() < QUIET or not self.since_reply:
+            return False
+        if self.in_full_screen:
+            return True
+        line = open_line(self.collector.last(4096))
+        return bool(line.strip()) and any(p.search(line.rstrip()) for p in prompts)
+
+    def time_to_look(self) -> bool:
+        """Tell whether it has been quiet for long enough to look at the processes; seldom."""
+        if self.quiet() < self.next_look:
+            return False
+        self.next_look = min(self.next_look * 2, 8.0)
+        return True
+
+    def question(self) -> str:
+        """Return the text of the prompt that stands there."""
+        if self.in_full_screen:
+            return "full-screen program"
+        data = self.collector.last(4096)
+        return open_line(data).strip() or last_line(data)
+
+    def answered(self, prompt: str, reply: str) -> None:
+        self.dialogues.append(Dialogue(prompt=prompt, reply=reply))
+        self.since_reply = 0
+        self.heard = time.monotonic()
+        self.next_look = FIRST_LOOK
+
+    def result(
+        self, ending: Ending, *, exit_code: int | None = None, prompt: str = ""
+    ) -> CommandResult:
+        return CommandResult(
+            ending=ending,
+            exit_code=exit_code,
+            output=plain(self.collector.text()).strip("\n"),
+            size_bytes=self.collector.size,
+            truncated=self.collector.truncated,
+            cwd=self.cwd,
+            duration=time.monotonic() - self.started,
+            dialogues=tuple(self.dialogues),
+            prompt=prompt,
+            late_output=_late(plain(self.late.text())),
+        )
+
+
+def _late(text: str) -> str:
+    """Return what was printed between steps, without the prompts and the typed line."""
+    kept = [line for line in text.split("\n") if f". {SCRATCH}/w" not in line and line.strip()]
+    return "\n".join(kept)
