@@ -322,9 +322,8 @@ def _repeated(step: AnswerStep, s: _Sentence) -> Iterator[AnswerStep]:
 
 
 def _input(s: _Sentence, keys: tuple[str, ...], reason: str) -> AnswerStep:
-    asked = re.findall(r"`([^`]+)`", s.before)
     return AnswerStep(
-        action=Input(keys=keys, prompt=asked[-1] if asked else _prompt_in(s.before)),
+        action=Input(keys=keys, prompt=_quoted_prompt(s.before) or _prompt_in(s.before)),
         line=s.span.line,
         column=s.span.column,
         confidence=0.8,
@@ -332,6 +331,12 @@ def _input(s: _Sentence, keys: tuple[str, ...], reason: str) -> AnswerStep:
         prose=s.whole,
         repairs=(Repair.KEYS_FROM_PROSE,),
     )
+
+
+def _quoted_prompt(before: str) -> str:
+    """Return the prompt that a sentence quotes: several words, or one that ends like a prompt."""
+    quoted = re.findall(r"`([^`]{4,})`", before)
+    return next((q for q in reversed(quoted) if " " in q or q.endswith((":", "?", ">"))), "")
 
 
 def _prompt_in(before: str) -> str:

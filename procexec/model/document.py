@@ -162,12 +162,15 @@ class Procedure(Document, frozen=True):
 class View(Document, frozen=True):
     """A command whose output lines count as state instead of the files that it covers.
 
-    Each line is one fact. ``covers`` are globs of absolute paths.
+    Each line is one fact; its first word is what the fact is about. ``covers`` are globs of
+    absolute paths whose content the view tells (type, mode and owner still count); paths that
+    match ``hides`` do not count at all.
     """
 
     name: Name
     run: str
     covers: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
     user: str | None = None
 
 

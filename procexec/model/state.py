@@ -85,3 +85,56 @@ class Deviation:
     subject: str
     expected: str = ""
     actual: str = ""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "missing":
+                return f"{self.subject}: missing {self.expected}"
+            case "extra":
+                return f"{self.subject}: unexpected {self.actual}"
+            case _:
+                return f"{self.subject}: {self.actual} instead of {self.expected}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceStep:
+    """What a documented step did when it was run: the control for the answer's."""
+
+    id: str
+    text: str
+    ending: str
+    exit_code: int | None
+    output: str
+    changes: tuple[Change, ...] = ()
+    moves_shell: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The documented procedure, run twice on one version: control, footprint and mask.
+
+    ``goal_held_before``: the goal was true before step 1, so it says nothing.
+    """
+
+    procedure: str
+    version: str
+    steps: tuple[ReferenceStep, ...]
+    changes: tuple[Change, ...]
+    checks: tuple[CheckResult, ...]
+    goal_held_before: bool
+    mask: Mask
+    fixture: ObservedState
+    manual: bool = False
+
+    @property
+    def failed_steps(self) -> tuple[ReferenceStep, ...]:
+        return tuple(step for step in self.steps if not step.succeeded)
+
+    @property
+    def works(self) -> bool:
+        """Whether the documentation is right on this version."""
+        return all(check.held for check in self.checks) and not self.goal_held_before

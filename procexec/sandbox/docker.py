@@ -2,14 +2,13 @@
 
 import hashlib
 import io
-import os
 import re
 import secrets
 import tarfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,13 +33,22 @@ from procexec.sandbox import (
 from procexec.sandbox import overlay as overlays
 from procexec.sandbox.names import FIXTURE
 from procexec.sandbox.owner import Owner
-from procexec.sandbox.processes import KEEPER, KILL_ALL, WAITS
+from procexec.sandbox.processes import KILL_ALL, WAITS
 from procexec.sandbox.seccomp import profile
-from procexec.sandbox.session import RESTORE, START, WRAPPER, ShellSession
-from procexec.sandbox.terminal import plain
+from procexec.sandbox.session import (
+    BEGIN,
+    END,
+    RESTORE,
+    START,
+    Interrupted,
+    Reader,
+    ShellSession,
+)
 
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
+NEW_SHELL = "the step runs in a new shell; the last one had ended"
+NO_SHELL = "no new shell could be started; the last one had ended"
 EXECUTE_LIMIT = 4 << 20
 _GONE = (APIError, RequestException, DockerException, OSError)
 
@@ -184,7 +192,6 @@ class DockerSandbox:
     exec_id: str = ""
     shells: int = 0
     dirs: overlays.OverlayDirs | None = None
-    keeper: str = ""
     last_cwd: str = ""
     seen: list[Event] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -200,13 +207,35 @@ class DockerSandbox:
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         with engine_errors("running a step"):
             number = self._delivered(text)
-            fresh = self.shells > 0 and self.session is None
-            session = self.session or self._open()
-            result = session.run(number, timeout=timeout, dialog=dialog)
-            result = self._after(result)
+            if self.session is not None:
+                with suppress(Interrupted):
+                    return self._run(self.session, number, timeout, dialog)
+                self._close_session()  # it ended between the steps
+            fresh = self.shells > 0
+            try:
+                result = self._run(self._open(), number, timeout, dialog)
+            except Interrupted:
+                result = self._no_shell()
+        return replace(result, note=NEW_SHELL) if fresh and not result.note else result
+
+    def _run(
+        self, session: ShellSession, number: str, timeout: float, dialog: Dialog
+    ) -> CommandResult:
+        result = self._after(session.run(number, timeout=timeout, dialog=dialog))
         self.last_cwd = result.cwd or self.last_cwd
-        note = "the step runs in a new shell; the last one had ended" if fresh else ""
-        return replace(result, note="; ".join(filter(None, (note, result.note))))
+        return result
+
+    def _no_shell(self) -> CommandResult:
+        """Tell of a shell that ends before its first prompt, which is up to the steps before."""
+        if self.shells == 1:
+            raise SandboxError(
+                f"no shell could be started in the sandbox as {self.request.user}",
+                hint="the image needs /bin/bash and the user",
+            )
+        status = self._shell_status()
+        self._close_session()
+        ending = Ending.SHELL_ENDED if self._is_running() else Ending.SANDBOX_DIED
+        return CommandResult(ending=ending, exit_code=status, note=NO_SHELL)
 
     def _after(self, result: CommandResult) -> CommandResult:
         """Clear up after a step that did not come back to the prompt."""
@@ -233,10 +262,9 @@ class DockerSandbox:
 
     def kill_processes(self) -> None:
         """Kill everything in the sandbox but its keeper; the container itself as a last resort."""
-        script = KILL_ALL.replace("$1", self.keeper or "0")
         for _ in range(3):
             try:
-                done = self._exec(script, user="0", cwd="/", timeout=5)
+                done = self._exec(KILL_ALL, user="0", cwd="/", timeout=5)
             except SandboxError:
                 continue
             if "done" in done.output:
@@ -244,8 +272,6 @@ class DockerSandbox:
         self.container.kill()
 
     def _open(self) -> ShellSession:
-        if not self.keeper:
-            self.keeper = self._exec(KEEPER, user="0", cwd="/", timeout=10).output.split("\n")[0]
         first = "start" if not self.shells else "restore"
         created = self.client.api.exec_create(
             self.container.id,
@@ -265,7 +291,7 @@ class DockerSandbox:
         self.session = ShellSession(
             spawn=spawn,
             prompts=tuple(re.compile(p) for p in self.request.prompts),
-            waiting=self._waits_for_input,
+            waiting=self._reader,
             ended=self._shell_status,
             began=self.began,
         )
@@ -293,12 +319,12 @@ class DockerSandbox:
             **self.request.env,
         }
 
-    def _waits_for_input(self) -> bool:
+    def _reader(self) -> Reader:
         try:
-            seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output
+            seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output.strip()
         except SandboxError:
-            return False
-        return seen.strip() in ("tty", "keys")
+            return Reader.NOBODY
+        return Reader(seen) if seen in Reader else Reader.NOBODY
 
     def _shell_status(self) -> int | None:
         for _ in range(50):
@@ -386,7 +412,7 @@ class DockerSandbox:
         """Put scripts into the container, with procexec's own files the first time."""
         files: dict[str, bytes] = {}
         if not self.delivered:
-            files |= {"w": WRAPPER.encode(), "start": START.encode(), "restore": RESTORE.encode()}
+            files |= {name: text.encode() for name, text in _OWN_FILES.items()}
         for text in texts:
             if text not in self.delivered:
                 self.delivered[text] = str(len(self.delivered) + 1)
@@ -414,6 +440,7 @@ class DockerSandbox:
             self.session = None
 
 
+_OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
 _FACTS = r"""
 look() {
  t=; d=
@@ -436,7 +463,7 @@ def _quoted(text: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    return path == SCRATCH or path.startswith(SCRATCH + "/") or path in ("/dev", "/run", "/etc")
+    return path == SCRATCH or path.startswith(SCRATCH + "/") or path in overlays.LEFT_OUT
 
 
 def _tar(files: dict[str, bytes]) -> bytes:

@@ -19,11 +19,13 @@ from procexec.sandbox import SCRATCH
 TEXT_BYTES = 64 << 10
 DIGEST_BYTES = 64 << 20
 MAX_PATHS = 20_000
-_LEFT_OUT = frozenset([SCRATCH, "/dev", "/proc", "/sys", "/run", "/etc/hosts", "/etc/hostname"]) | {
+LEFT_OUT = frozenset([SCRATCH, "/dev", "/proc", "/sys", "/run", "/etc/hosts", "/etc/hostname"]) | {
     "/etc/resolv.conf",
     "/.dockerenv",
     "/run/.containerenv",
     "/etc/mtab",
+    "/usr/sbin/docker-init",
+    "/sbin/docker-init",
 }
 
 
@@ -69,10 +71,10 @@ def _same_below(dirs: OverlayDirs, path: str, facts: FileFacts) -> bool:
 def _walk(root: Path, owners: dict[int, str]) -> Iterator[tuple[str, FileFacts | None]]:
     for folder, names, files, descriptor in os.fwalk(root, follow_symlinks=False):
         at = "/" + os.path.relpath(folder, root).removeprefix(".")
-        names[:] = sorted(n for n in names if _joined(at, n) not in _LEFT_OUT)
+        names[:] = sorted(n for n in names if _joined(at, n) not in LEFT_OUT)
         for name in (*names, *sorted(files)):
             path = _joined(at, name)
-            if path in _LEFT_OUT:
+            if path in LEFT_OUT:
                 continue
             try:
                 yield path, _facts(descriptor, name, owners)

@@ -39,9 +39,7 @@ class Owner:
 def this_process(run: str) -> Owner:
     """Return the owner that this process is."""
     pid = os.getpid()
-    return Owner(
-        run=run, pid=pid, start=_start_of(pid), boot=_boot(), host=socket.gethostname()
-    )
+    return Owner(run=run, pid=pid, start=_start_of(pid), boot=_boot(), host=socket.gethostname())
 
 
 def reap(client: docker.DockerClient, *, every: bool = False) -> list[str]:

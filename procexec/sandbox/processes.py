@@ -1,9 +1,15 @@
 """Scripts that look at, and end, the processes of a sandbox."""
 
-# Fork-free, so that it works with the process limit reached: stops all, then kills all but
-# PID 1, this shell and the keeper ($1). Needs CAP_KILL. Measured: 0.1-0.6 s.
+# Fork-free, so that it works with the process limit reached: stops all, then kills all but PID 1,
+# this shell and the keeper, which is PID 1's eldest child. Needs CAP_KILL. Measured: 0.1-0.6 s.
 KILL_ALL = r"""
-keeper=$1; kill -STOP -1; n=0
+kill -STOP -1; keeper=; eldest=
+for d in /proc/[0-9]*; do
+ read -r l 2>/dev/null < $d/stat || continue; set -- ${l##*) }
+ [ "$2" = 1 ] || continue
+ if [ -z "$eldest" ] || [ "${20}" -lt "$eldest" ]; then eldest=${20}; keeper=${d#/proc/}; fi
+done
+n=0
 while [ $n -lt 10 ]; do n=$((n+1)); hit=0
  for d in /proc/[0-9]*; do p=${d#/proc/}
   [ "$p" = 1 ] && continue; [ "$p" = $$ ] && continue; [ "$p" = "$keeper" ] && continue
@@ -14,35 +20,30 @@ while [ $n -lt 10 ]; do n=$((n+1)); hit=0
 kill -CONT $keeper 2>/dev/null; echo done
 """
 
-# The pids whose parent is PID 1: right after the start just the keeper.
-KEEPER = r"""
-for d in /proc/[0-9]*; do p=${d#/proc/}
- read -r l 2>/dev/null < $d/stat || continue; r=${l##*) }; set -- $r; [ "$2" = 1 ] && echo $p
-done
-"""
-
-# Prints "tty" if a process of a terminal's foreground group sleeps in a read of that terminal.
+# Prints who sleeps in a read of a terminal, of the terminal's foreground group: "shell" for the
+# process that leads the session, "program" for another, else "no".
 # Run as the session's user: the kernel tells only the owner (and root with SYS_PTRACE) where a
 # process sleeps. System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if
 # the terminal is in a program's own mode (-icanon), else it may be a server waiting for clients.
 # Where /proc/PID/syscall is not told, the wait channel decides.
 WAITS = r"""
+who() { if [ "$1" = "$2" ]; then echo shell; else echo program; fi; exit 0; }
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue
- r=${l##*) }; set -- $r
+ r=${l##*) }; set -- $r; p=${d#/proc/}; leader=$4
  [ "$5" != 0 ] && [ "$3" = "$6" ] || continue
  case "$1" in S) ;; *) continue;; esac
  w=; s=; read -r w 2>/dev/null < $d/wchan; read -r s 2>/dev/null < $d/syscall
  case "$s" in 0\ 0x*|63\ 0x*)
   set -- $s; f=$(( $2 )); t=$(readlink $d/fd/$f 2>/dev/null)
-  case "$t" in /dev/pts/*|/dev/tty|/dev/console) echo tty; exit 0;; esac;; esac
+  case "$t" in /dev/pts/*|/dev/tty|/dev/console) who $p $leader;; esac;; esac
  case "$s" in 7\ *|23\ *|270\ *|271\ *|72\ *|73\ *)
   t=$(readlink $d/fd/0 2>/dev/null)
-  case "$t" in /dev/pts/*) case $(stty -a <"$t" 2>/dev/null) in *-icanon*) echo keys; exit 0;; esac;;
+  case "$t" in /dev/pts/*) case $(stty -a <"$t" 2>/dev/null) in *-icanon*) who $p $leader;; esac;;
   esac;; esac
  [ -n "$s" ] && continue
  case "$w" in n_tty_read|wait_woken|tty_*) t=$(readlink $d/fd/0 2>/dev/null)
-  case "$t" in /dev/pts/*) echo tty; exit 0;; esac;; esac
+  case "$t" in /dev/pts/*) who $p $leader;; esac;; esac
 done
 echo no
 """

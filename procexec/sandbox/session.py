@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import pexpect
 from pexpect.socket_pexpect import SocketSpawn
@@ -23,16 +24,24 @@ from procexec.sandbox.terminal import full_screen, last_line, open_line, plain
 QUIET = 0.12  # seconds without output after which a known prompt counts
 FIRST_LOOK = 0.4  # seconds without output before the processes are looked at
 READ_SIZE = 65536
-LATE = 0.02
+LATE = 0.05  # seconds that output may be on its way from the terminal to us
 TRANSCRIPT_LIMIT = 1 << 20
 
-WRAPPER = r"""\builtin printf '\036%s:b\037' "$2" >/dev/tty
-\builtin . "SCRATCH/steps/$1" ''
-\builtin set -- "$1" "$2" "$?"
-{ \builtin declare -p; \builtin declare -f; \builtin alias -p; \builtin shopt -p; \builtin set +o; \
-} >|SCRATCH/state/shell 2>/dev/null
-\builtin printf '\036%s:e:%s:%s\037' "$2" "$3" "$PWD" >/dev/tty
-""".replace("SCRATCH", SCRATCH)
+# Both are one line each, so that `set -v` and `set -x` show lines that can be told from a step's.
+# `builtin` is the one name that must not be a function. The previous status is handed on, so that
+# a step may start with `echo $?`; not under `set -e`, where handing it on would end the shell.
+BEGIN = (
+    r"""\unset -f builtin; \builtin printf '\036%s:b\037' "$1" >/dev/tty; \builtin return "$2" """
+    f"# {SCRATCH}/begin\n"
+)
+END = (
+    r"""\unset -f builtin; { \builtin declare -p; \builtin declare -f; \builtin alias -p; """
+    r"""\builtin shopt -p; \builtin umask -p; \builtin set +o; } """
+    f""">|{SCRATCH}/state/shell 2>/dev/null || \\builtin true; """
+    r"""\builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty; """
+    r"""[[ $- == *e* ]] || \builtin return "$2" """
+    "\n"
+)
 
 START = r"""HISTFILE=SCRATCH/state/history
 HISTCONTROL=ignorespace
@@ -47,6 +56,7 @@ HISTCONTROL=ignorespace
 \builtin shopt -s expand_aliases
 \builtin . SCRATCH/state/shell >/dev/null 2>&1
 \builtin set +enuvx
+\builtin unset PROMPT_COMMAND PS0
 \builtin cd -- "$PROCEXEC_WORKDIR" 2>/dev/null || \builtin cd /
 \builtin unset PROCEXEC_WORKDIR
 """.replace("SCRATCH", SCRATCH)
@@ -56,17 +66,25 @@ class Interrupted(Exception):  # noqa: N818 - it is no error of the step
     """The stream ended: the shell, the sandbox or the engine is gone."""
 
 
+class Reader(StrEnum):
+    """Who sleeps in a read from the terminal."""
+
+    NOBODY = "no"
+    SHELL = "shell"
+    PROGRAM = "program"
+
+
 @dataclass(slots=True)
 class ShellSession:
     """Drives a shell over a socket; what only the engine can tell comes through callables.
 
-    ``waiting`` tells whether a process of the terminal sleeps in a read from it; ``ended`` gives
-    the shell's exit status after the stream has ended, or None if there is none.
+    ``waiting`` tells which process of the terminal sleeps in a read from it, if any; ``ended``
+    gives the shell's exit status after the stream has ended, or None if there is none.
     """
 
-    spawn: SocketSpawn
+    spawn: "SocketSpawn[bytes]"
     prompts: tuple[re.Pattern[str], ...]
-    waiting: Callable[[], bool]
+    waiting: Callable[[], Reader]
     ended: Callable[[], int | None]
     began: float
     events: list[Event] = field(default_factory=list)
@@ -74,13 +92,18 @@ class ShellSession:
     cwd: str = ""
 
     def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
-        """Run the step that was delivered under a number."""
-        nonce = secrets.token_hex(8)
-        watch = _Watch(nonce=nonce, deadline=time.monotonic() + timeout)
-        self._type(f" . {SCRATCH}/w {number} {nonce}\r")
+        """Run the step that was delivered under a number.
+
+        Raises:
+            Interrupted: the shell was gone before the step began.
+        """
+        watch = _Watch(nonce=secrets.token_hex(8), deadline=time.monotonic() + timeout)
         replies = list(dialog.replies)
         at_end = dialog.at_end
         try:
+            self._type(
+                f' \\. {SCRATCH}/begin {watch.nonce} "$?"; \\. {SCRATCH}/steps/{number};{watch.last}'
+            )
             while not watch.end:
                 ending = self._wait(watch)
                 if ending is None:
@@ -90,7 +113,7 @@ class ShellSession:
                 prompt = watch.question()
                 if replies:
                     reply = _take(replies, prompt)
-                    watch.answered(prompt, reply.text)
+                    watch.answered(prompt, reply)
                     for key in reply.keys:
                         self._type(key)
                 elif at_end:
@@ -99,8 +122,9 @@ class ShellSession:
                 else:
                     return watch.result(ending, prompt=prompt)
         except Interrupted:
-            status = self.ended()
-            return watch.result(Ending.SHELL_ENDED, exit_code=status)
+            if not watch.begun:
+                raise
+            return watch.result(Ending.SHELL_ENDED, exit_code=self.ended())
         self.cwd = watch.cwd
         return watch.result(Ending.EXITED, exit_code=watch.exit_code)
 
@@ -109,18 +133,31 @@ class ShellSession:
         now = time.monotonic()
         if now >= watch.deadline:
             return Ending.TIMED_OUT
-        data = self._read(min(watch.patience(), watch.deadline - now))
-        if data:
-            watch.feed(data)
-            self._record("o", data)
+        if self._hear(watch, min(watch.patience(), watch.deadline - now)):
             return Ending.OUTPUT_LIMIT if watch.collector.size > OUTPUT_LIMIT else None
         if not watch.begun:
             return None
         if watch.shows_prompt(self.prompts):
             return Ending.WAITS_FOR_INPUT
-        if watch.time_to_look() and self.waiting():
-            return Ending.WAITS_FOR_INPUT
-        return None
+        return self._look(watch) if watch.time_to_look() else None
+
+    def _look(self, watch: "_Watch") -> Ending | None:
+        """Look who reads; whatever came meanwhile is newer than what was seen."""
+        reader = self.waiting()
+        if reader is Reader.NOBODY or self._hear(watch, LATE):
+            return None
+        if reader is Reader.SHELL and watch.interrupted:
+            watch.interrupted = False
+            self._type(watch.last)  # Ctrl-C took the rest of the line with it
+            return None
+        return Ending.WAITS_FOR_INPUT
+
+    def _hear(self, watch: "_Watch", timeout: float) -> bool:
+        data = self._read(timeout)
+        if data:
+            watch.feed(data)
+            self._record("o", data)
+        return bool(data)
 
     def settle(self, timeout: float) -> None:
         """Read until the shell is at its first prompt; what it says before is not a step's."""
@@ -164,7 +201,7 @@ def _take(replies: list[Input], prompt: str) -> Input:
     folded = _folded(prompt)
     for k, reply in enumerate(replies):
         named = _folded(reply.prompt)
-        if named and folded and (named in folded or folded in named):
+        if len(named) > 3 and folded and (named in folded or folded in named):
             return replies.pop(k)
     return replies.pop(0)
 
@@ -192,6 +229,12 @@ class _Watch:
     in_full_screen: bool = False
     since_reply: int = 0
     carry: bytes = b""
+    interrupted: bool = False
+
+    @property
+    def last(self) -> str:
+        """What has the shell tell the end of the step."""
+        return f' \\. {SCRATCH}/end {self.nonce} "$?"\r'
 
     def feed(self, data: bytes) -> None:
         """Take output: marks are cut out, the rest is kept."""
@@ -271,8 +314,9 @@ class _Watch:
         data = self.collector.last(4096)
         return open_line(data).strip() or last_line(data)
 
-    def answered(self, prompt: str, reply: str) -> None:
-        self.dialogues.append(Dialogue(prompt=prompt, reply=reply))
+    def answered(self, prompt: str, reply: Input) -> None:
+        self.dialogues.append(Dialogue(prompt=prompt, reply=reply.text))
+        self.interrupted = any("\x03" in key for key in reply.keys)
         self.since_reply = 0
         self.heard = time.monotonic()
         self.next_look = FIRST_LOOK
@@ -283,7 +327,7 @@ class _Watch:
         return CommandResult(
             ending=ending,
             exit_code=exit_code,
-            output=plain(self.collector.text()).strip("\n"),
+            output=_without_ours(plain(self.collector.text()), self.nonce).strip("\n"),
             size_bytes=self.collector.size,
             truncated=self.collector.truncated,
             cwd=self.cwd,
@@ -294,7 +338,23 @@ class _Watch:
         )
 
 
+def _without_ours(text: str, nonce: str) -> str:
+    """Return a step's output without what `set -x`, `set -v` and messages show of our files."""
+    if SCRATCH in text:
+        kept = (line for line in text.split("\n") if nonce not in line and not _OURS.match(line))
+        text = _PLACE.sub("", "\n".join(kept))
+    return text
+
+
+_OURS = re.compile(
+    rf"\++ (?:builtin return \d+$|.*{re.escape(SCRATCH)}/)|\\.*{re.escape(SCRATCH)}/"
+)
+_PLACE = re.compile(rf"{re.escape(SCRATCH)}/steps/\d+: ")
+_PROMPT = re.compile(r"^[\w.-]+@[\w.-]+:\S*[$#] ?")
+
+
 def _late(text: str) -> str:
     """Return what was printed between steps, without the prompts and the typed line."""
-    kept = [line for line in text.split("\n") if f". {SCRATCH}/w" not in line and line.strip()]
+    lines = (_PROMPT.sub("", line) for line in text.split("\n") if f"{SCRATCH}/begin" not in line)
+    kept = [line for line in lines if line.strip() and not line.rstrip().endswith(("$", "#"))]
     return "\n".join(kept)

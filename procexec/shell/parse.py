@@ -18,6 +18,7 @@ PLACEHOLDER = re.compile(
     r"|(?<=[\w/:@=.-])<[A-Za-z][\w. -]{0,40}>"
     r"|\{\{\s*[\w.-]+\s*\}\}"
 )
+_NAMED = re.compile(r"\b(?:YOUR|MY)[-_][A-Z][A-Z0-9_-]*\b|\byour-[a-z][a-z0-9-]*\b")
 _HEREDOC = re.compile(r"<<(?P<dash>-?)\s*(?P<quote>['\"]?)(?P<word>\\?[A-Za-z_]\w*)(?P=quote)")
 _OPEN, _CLOSE, _BLANK, _HERE = "\ue000", "\ue001", "\ue002", "\ue100"
 _WRAPPERS = frozenset(["time", "coproc"])
@@ -79,8 +80,14 @@ def parse(text: str) -> Script:
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """Return the placeholders of shell text as they are written, each once."""
-    return tuple(dict.fromkeys(m[0] for m in PLACEHOLDER.finditer(text)))
+    """Return the placeholders of shell text as they are written, each once.
+
+    What stands in here-documents and looks like a tag is content, not a placeholder.
+    """
+    outside = _lift_heredocs(text).text
+    found = [m[0] for m in PLACEHOLDER.finditer(outside)]
+    found += [m[0] for m in _NAMED.finditer(outside)]
+    return tuple(dict.fromkeys(p for p in found if f"</{p[1:-1]}>" not in text))
 
 
 def _mask_placeholders(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Stage 3: answer steps and a procedure in, an alignment out."""

@@ -1,0 +1,179 @@
+"""The answer's end state beside the reference's: missing, wrong, extra; and what is collateral."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from procexec.compare.mask import Normaliser
+from procexec.model.state import Change, Deviation, Fact, Reference, Sign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the answer did beside what the documentation does.
+
+    ``missing`` and ``extra`` are changes, after normalising; ``collateral`` those extra ones that
+    no answer may make; ``aside`` those that do no harm: new files of its own.
+    """
+
+    missing: tuple[Change, ...]
+    extra: tuple[Change, ...]
+    collateral: tuple[Change, ...]
+    aside: tuple[Change, ...]
+    touched: frozenset[str]
+
+    @property
+    def equal(self) -> bool:
+        return not self.missing and not self.extra
+
+    def has_done(self, effect: Iterable[Change]) -> bool:
+        """Tell whether an effect of the reference is there in the answer's end state."""
+        return not Counter(effect) & Counter(self.missing)
+
+    def has_touched(self, effect: Iterable[Change]) -> bool:
+        """Tell whether the answer changed, in its own way, all that an effect changed."""
+        return all(change.fact.subject in self.touched for change in effect)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where an answer may leave things of its own, and what else is tolerated.
+
+    ``allowed`` is what the documentation changes on a version where it works, None if unknown.
+    """
+
+    own: tuple[str, ...]
+    tolerate: tuple[str, ...] = ()
+    allowed: frozenset[str] | None = None
+
+    def is_own(self, path: str) -> bool:
+        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self.own)
+
+    def tolerates(self, subject: str) -> bool:
+        return any(fnmatchcase(subject, glob) for glob in self.tolerate)
+
+
+def compare(
+    answer: Sequence[Change],
+    reference: Reference,
+    existing: Mapping[str, bool],
+    normaliser: Normaliser,
+    ground: Ground,
+) -> Comparison:
+    """Compare the changes of an answer with those of the reference.
+
+    ``existing`` tells for each subject whether the fixture had it. Where the reference does not
+    work it has no footprint of its own; ``ground.allowed`` are the subjects it changes elsewhere.
+    """
+    mine = Counter(normaliser.changes(answer))
+    theirs = Counter(normaliser.changes(reference.changes))
+    missing, extra = theirs - mine, mine - theirs
+    _match_free_values(missing, extra, normaliser)
+    footprint = {change.fact.subject for change in theirs}
+    if reference.works:
+        collateral, aside = _sorted_out(extra, footprint, existing, ground)
+    else:
+        collateral, aside = _beside(extra, existing, ground), []
+    return Comparison(
+        missing=tuple(sorted(missing.elements())),
+        extra=tuple(sorted(extra.elements())),
+        collateral=tuple(sorted(collateral)),
+        aside=tuple(sorted(aside)),
+        touched=frozenset(change.fact.subject for change in mine),
+    )
+
+
+def _match_free_values(
+    missing: Counter[Change], extra: Counter[Change], normaliser: Normaliser
+) -> None:
+    """Take out pairs that differ only in a value that the answer was free to choose."""
+    for subject, pattern in normaliser.wildcards(list(missing.elements())):
+        mine = next(
+            (
+                change
+                for change in sorted(extra)
+                if extra[change] > 0
+                and change.fact.subject == subject
+                and pattern.fullmatch(f"{change.sign} {change.fact.text}")
+            ),
+            None,
+        )
+        theirs = next(
+            (
+                change
+                for change in sorted(missing)
+                if missing[change] > 0
+                and change.fact.subject == subject
+                and pattern.fullmatch(f"{change.sign} {change.fact.text}")
+            ),
+            None,
+        )
+        if mine is not None and theirs is not None:
+            extra[mine] -= 1
+            missing[theirs] -= 1
+    for counter in (missing, extra):
+        for change in [c for c, n in counter.items() if n <= 0]:
+            del counter[change]
+
+
+def _sorted_out(
+    extra: Counter[Change],
+    footprint: set[str],
+    existing: Mapping[str, bool],
+    ground: Ground,
+) -> tuple[list[Change], list[Change]]:
+    collateral, aside = [], []
+    for change in extra.elements():
+        subject = change.fact.subject
+        if ground.tolerates(subject):
+            continue
+        if not existing.get(subject, False) and ground.is_own(subject):
+            aside.append(change)
+        elif change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint:
+            aside.append(change)
+        else:
+            collateral.append(change)
+    return collateral, aside
+
+
+def _beside(extra: Counter[Change], existing: Mapping[str, bool], ground: Ground) -> list[Change]:
+    """Return the changes of what was there and what the documentation never touches."""
+    if ground.allowed is None:
+        return []
+    allowed = ground.allowed
+    return [
+        change
+        for change in extra.elements()
+        if existing.get(change.fact.subject, False)
+        and change.fact.subject not in allowed
+        and not ground.tolerates(change.fact.subject)
+    ]
+
+
+def _is_text(fact: Fact) -> bool:
+    """Tell whether the fact is content of a file, which may be written in more ways than one."""
+    return fact.text.startswith(("line ", "content "))
+
+
+def deviations(comparison: Comparison) -> tuple[Deviation, ...]:
+    """Return the differences field by field: a missing and an extra fact of a kind are a wrong one."""
+    missing, extra = _by_kind(comparison.missing), _by_kind(comparison.extra)
+    found = []
+    for key in sorted(missing.keys() | extra.keys()):
+        wanted, have = missing.get(key, []), extra.get(key, [])
+        for k in range(max(len(wanted), len(have))):
+            expected = wanted[k] if k < len(wanted) else ""
+            actual = have[k] if k < len(have) else ""
+            kind = "wrong" if expected and actual else "missing" if expected else "extra"
+            found.append(Deviation(kind=kind, subject=key[0], expected=expected, actual=actual))
+    return tuple(found)
+
+
+def _by_kind(found: Sequence[Change]) -> dict[tuple[str, str], list[str]]:
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for change in found:
+        kind = change.fact.text.split(" ", 1)[0]
+        removed = "no longer " if change.sign is Sign.REMOVED else ""
+        groups[change.fact.subject, f"{change.sign} {kind}"].append(removed + change.fact.text)
+    return groups

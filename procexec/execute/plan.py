@@ -1,0 +1,124 @@
+"""Alignment to what to run, in which order, with which replies. Pure."""
+
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from procexec.execute.runnable import needs_network
+from procexec.execute.values import KnownValues, resolve
+from procexec.model.alignment import Alignment, Label, MoveKind
+from procexec.model.plan import Blocked, Plan, PlannedStep
+from procexec.model.result import Code
+from procexec.model.step import (
+    Action,
+    AnswerStep,
+    Command,
+    FileWrite,
+    Input,
+    Manual,
+    Session,
+    WriteMode,
+)
+
+END_OF_INPUT = "\x04"
+
+
+def plan(steps: Sequence[AnswerStep], alignment: Alignment, known: KnownValues) -> Plan:
+    """Return the plan of an answer: replies go to the command before them."""
+    watched = _watched(alignment)
+    planned: list[PlannedStep] = []
+    values: dict[str, str] = {}
+    for k, step in enumerate(steps):
+        if isinstance(step.action, Input):
+            _add_reply(planned, k, step.action)
+            continue
+        names = step.placeholders
+        values |= {n: v for n in names if (v := known.of(n)) is not None}
+        planned.append(_planned(k, step.action, names, known, watched=k in watched))
+    return Plan(steps=tuple(planned), values=values)
+
+
+def documented_plan(actions: Sequence[Action]) -> Plan:
+    """Return the plan of documented steps, every effect watched."""
+    planned: list[PlannedStep] = []
+    for k, action in enumerate(actions):
+        if isinstance(action, Input):
+            _add_reply(planned, k, action)
+        else:
+            planned.append(_planned(k, action, (), KnownValues(), watched=True))
+    return Plan(steps=tuple(planned))
+
+
+def _watched(alignment: Alignment) -> set[int]:
+    """Return the steps whose effect text cannot tell: extra ones that do not just look."""
+    return {
+        alignment.atoms[move.atom].step
+        for move in alignment.moves
+        if move.atom is not None
+        and move.kind is MoveKind.ANSWER_ONLY
+        and move.label is not Label.CHECK
+    }
+
+
+def _add_reply(planned: list[PlannedStep], index: int, action: Input) -> None:
+    if not planned:
+        return
+    last = planned[-1]
+    planned[-1] = replace(
+        last, replies=(*last.replies, action), reply_steps=(*last.reply_steps, index)
+    )
+
+
+def _planned(
+    index: int, action: Action, names: Sequence[str], known: KnownValues, *, watched: bool
+) -> PlannedStep:
+    text, unresolved = resolve(_shell_text(action), names, known)
+    replies: tuple[Input, ...] = ()
+    if isinstance(action, Session):
+        lines = (resolve(line, names, known)[0] for line in action.lines)
+        replies = tuple(Input(keys=(line + "\r",)) for line in lines)
+    return PlannedStep(
+        index=index,
+        text=text,
+        replies=replies,
+        at_end=END_OF_INPUT if isinstance(action, Session) else "",
+        blocked=_blocked(action, text, unresolved),
+        watched=watched,
+    )
+
+
+def _shell_text(action: Action) -> str:
+    match action:
+        case Command() | Input() | Manual():
+            return action.text
+        case Session():
+            return action.program
+        case FileWrite():
+            return file_text(action)
+
+
+def file_text(action: FileWrite, word: Callable[[], str] = lambda: secrets.token_hex(8)) -> str:
+    """Return shell text that writes a file as its author's user, in the author's folder."""
+    mark = f"END_{word()}"
+    operator = ">>" if action.mode is WriteMode.APPEND else ">"
+    tilde, rest = re.match(r"(~[\w-]*/)?(.*)", action.path, re.DOTALL).groups()  # type: ignore[union-attr]
+    path = (tilde or "") + "'" + rest.replace("'", "'\\''") + "'"
+    content = action.content if action.content.endswith("\n") else action.content + "\n"
+    return f"cat {operator} {path} <<'{mark}'\n{content}{mark}"
+
+
+def _blocked(action: Action, text: str, unresolved: tuple[str, ...]) -> tuple[Blocked, ...]:
+    found = []
+    if isinstance(action, Manual):
+        found.append(Blocked(code=Code.OPEN_QUESTION, reason="only a person can do it"))
+    if unresolved:
+        names = ", ".join(f"`{name}`" for name in unresolved)
+        found.append(
+            Blocked(code=Code.UNRESOLVED_PLACEHOLDER, reason=f"nothing tells the value of {names}")
+        )
+    if isinstance(action, Command) and (host := needs_network(text)):
+        found.append(
+            Blocked(code=Code.NOT_RUNNABLE, reason=f"it needs the network (host `{host}`)")
+        )
+    return tuple(found)

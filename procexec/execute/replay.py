@@ -1,0 +1,71 @@
+"""A plan in a sandbox: steps one after the other, as a reader would."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from procexec.model.plan import Plan, PlannedStep
+from procexec.model.run import CommandResult, Ending, Event
+from procexec.model.state import ObservedState
+from procexec.sandbox import Dialog, Sandbox
+
+_ENDS_THE_RUN = frozenset(
+    [Ending.TIMED_OUT, Ending.WAITS_FOR_INPUT, Ending.OUTPUT_LIMIT, Ending.SANDBOX_DIED]
+)
+NOT_RUN = CommandResult(ending=Ending.NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The state before and after a step whose own effect was asked for."""
+
+    before: ObservedState
+    after: ObservedState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What came of a plan: a result for each planned step, states around the watched ones."""
+
+    results: tuple[CommandResult, ...]
+    watched: dict[int, Watched] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    died: bool = False
+
+
+def replay(
+    plan: Plan,
+    sandbox: Sandbox,
+    *,
+    timeout: float,
+    observe: Callable[[], ObservedState],
+    start: ObservedState,
+) -> Replay:
+    """Run a plan. A step that fails does not stop it; one that never comes back does.
+
+    ``start`` is the state before the first step.
+
+    Raises:
+        SandboxError: the engine failed.
+    """
+    results: list[CommandResult] = []
+    watched: dict[int, Watched] = {}
+    state: ObservedState | None = start
+    stopped = False
+    for step in plan.steps:
+        if stopped or step.blocked:
+            results.append(NOT_RUN)
+            continue
+        before = (state or observe()) if step.watched else None
+        result = sandbox.run(step.text, timeout=timeout, dialog=_dialog(step))
+        results.append(result)
+        stopped = result.ending in _ENDS_THE_RUN
+        state = None
+        if before is not None and result.ending is not Ending.SANDBOX_DIED:
+            state = observe()
+            watched[step.index] = Watched(before=before, after=state)
+    died = any(result.ending is Ending.SANDBOX_DIED for result in results)
+    return Replay(results=tuple(results), watched=watched, events=sandbox.events, died=died)
+
+
+def _dialog(step: PlannedStep) -> Dialog:
+    return Dialog(replies=step.replies, at_end=step.at_end)

@@ -1,0 +1,45 @@
+"""Placeholders to values: by what the alignment bound them to, else by their name."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownValues:
+    """The values a reader has: from the question, from the procedure, from the answer's line.
+
+    ``bound`` is what the alignment found placeholders to stand for.
+    """
+
+    named: Mapping[str, str] = field(default_factory=dict)
+    bound: Mapping[str, str] = field(default_factory=dict)
+    question: str = ""
+
+    def of(self, placeholder: str) -> str | None:
+        """Return a placeholder's value, or None if nobody told it."""
+        value = self.bound.get(placeholder)
+        if value is not None and self._is_told(value):
+            return value
+        name = _name(placeholder)
+        return next((v for k, v in sorted(self.named.items()) if _name(k) == name), None)
+
+    def _is_told(self, value: str) -> bool:
+        return value in self.named.values() or value in self.question
+
+
+def _name(placeholder: str) -> str:
+    bare = re.sub(r"^[<{$\s]+|[>}\s]+$", "", placeholder).lower()
+    return re.sub(r"\W+|_", "", re.sub(r"^(?:your|my|the|new)[-_ ]+", "", bare))
+
+
+def resolve(text: str, names: Iterable[str], known: KnownValues) -> tuple[str, tuple[str, ...]]:
+    """Return a text with its placeholders replaced, and those that have no value."""
+    unresolved = []
+    for placeholder in names:
+        value = known.of(placeholder)
+        if value is None:
+            unresolved.append(placeholder)
+        else:
+            text = text.replace(placeholder, value)
+    return text, tuple(unresolved)

@@ -1,0 +1,72 @@
+"""All that is known about one answer at one version: what a verdict is made from."""
+
+from dataclasses import dataclass, field
+
+from procexec.model.alignment import Alignment
+from procexec.model.document import Answer, Procedure, Unsafe
+from procexec.model.plan import Plan
+from procexec.model.run import CommandResult
+from procexec.model.state import Change, CheckResult, Deviation, Reference
+from procexec.model.step import AnswerStep, Extraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentedAtom:
+    """An atom of the procedure as the verdict needs it: ``step`` is the step's id."""
+
+    id: str
+    step: str
+    text: str
+    required: bool
+    is_input: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndState:
+    """What the answer left behind, beside the reference, all with mask and values applied.
+
+    ``undone``: of each documented step the part of its effect that is not there;
+    ``untouched``: the steps of which the answer has not even changed the same subjects.
+    """
+
+    checks: tuple[CheckResult, ...] = ()
+    forbidden: tuple[CheckResult, ...] = ()
+    collateral: tuple[Change, ...] = ()
+    aside: tuple[Change, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    undone: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    untouched: frozenset[str] = frozenset()
+    equal: bool = False
+
+    @property
+    def goal_reached(self) -> bool:
+        """Whether every goal check holds; without any, whether the state is the reference's."""
+        return all(check.held for check in self.checks) if self.checks else self.equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One answer, run on one version of the product.
+
+    ``effects`` are the changes of the watched steps, by the answer's step index; ``reference`` and
+    ``end`` are None where nothing was run.
+    """
+
+    answer: Answer
+    line: int
+    version: str
+    procedure: Procedure | None
+    extraction: Extraction
+    alignment: Alignment | None = None
+    documented: tuple[DocumentedAtom, ...] = ()
+    plan: Plan | None = None
+    results: tuple[CommandResult, ...] = ()
+    effects: dict[int, tuple[Change, ...]] = field(default_factory=dict)
+    reference: Reference | None = None
+    end: EndState | None = None
+    unsafe: tuple[Unsafe, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> tuple[AnswerStep, ...]:
+        return self.extraction.steps

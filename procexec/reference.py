@@ -1,0 +1,214 @@
+"""The control: the documented procedure itself, run twice on one version, kept by its inputs."""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from procexec.align.graph import actions
+from procexec.compare.facts import Scope, changes
+from procexec.compare.mask import learn
+from procexec.compare.observe import Look, observe
+from procexec.execute.plan import documented_plan
+from procexec.execute.replay import Replay, replay
+from procexec.model.document import Check, Procedure, SandboxSpec, Step
+from procexec.model.plan import Plan
+from procexec.model.state import ObservedState, Reference, ReferenceStep
+from procexec.sandbox import SandboxProvider, SandboxRequest
+
+ENGINE_VERSION = "1"
+SECOND_HOST = "workbench"
+SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A procedure on one version, with the image in which its fixture has been run."""
+
+    procedure: Procedure
+    version: str
+    spec: SandboxSpec
+    image: str
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(views=self.spec.views, ignore=self.spec.ignore)
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        sessions = (f"(?:{p}) ?$" for s in self.spec.sessions for p in s.prompts)
+        return (*(f"(?:{p.pattern})\\s*$" for p in self.spec.prompts), *sessions)
+
+    def look(self, *checks: Check) -> Look:
+        return Look(
+            user=self.procedure.user,
+            workdir=self.procedure.workdir,
+            views=self.spec.views,
+            checks=checks,
+        )
+
+    def request(self, label: str, scripts: Sequence[str]) -> SandboxRequest:
+        return SandboxRequest(
+            image=self.image,
+            user=self.procedure.user,
+            workdir=self.procedure.workdir,
+            label=label,
+            env=self.spec.env,
+            memory=self.spec.memory,
+            prompts=self.prompts,
+            scripts=tuple(scripts),
+        )
+
+
+@dataclass(slots=True)
+class References:
+    """Makes reference runs, each once for its inputs, also across runs if there is a folder."""
+
+    provider: SandboxProvider
+    folder: Path | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    locks: dict[str, threading.Lock] = field(default_factory=dict)
+    known: dict[str, Reference] = field(default_factory=dict)
+
+    def get(self, bench: Bench, branches: dict[str, str]) -> Reference:
+        """Return the reference of a procedure along the given branches.
+
+        Raises:
+            SandboxError: the engine failed.
+        """
+        key = _key(bench, branches)
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.known:
+                self.known[key] = self._stored(key) or self._made(bench, branches, key)
+            return self.known[key]
+
+    def _stored(self, key: str) -> Reference | None:
+        path = self.folder / f"{key}.json" if self.folder else None
+        if path is None or not path.is_file():
+            return None
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Reference)
+        except msgspec.DecodeError:
+            return None
+
+    def _made(self, bench: Bench, branches: dict[str, str], key: str) -> Reference:
+        reference = make(bench, branches, self.provider)
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary = self.folder / f".{key}.{threading.get_ident()}"
+            temporary.write_bytes(msgspec.json.encode(reference))
+            temporary.replace(self.folder / f"{key}.json")
+        return reference
+
+
+def _key(bench: Bench, branches: dict[str, str]) -> str:
+    parts = (
+        ENGINE_VERSION,
+        bench.image,
+        bench.version,
+        msgspec.json.encode(bench.procedure).decode(),
+        msgspec.json.encode(bench.spec).decode(),
+        msgspec.json.encode(sorted(branches.items())).decode(),
+    )
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def chosen_steps(procedure: Procedure, branches: dict[str, str]) -> tuple[Step, ...]:
+    """Return the steps along the branches; of a choice that is not made, the first branch."""
+    first: dict[str, str] = {}
+    for step in procedure.steps:
+        if step.any_of is not None and step.branch is not None:
+            first.setdefault(step.any_of, step.branch)
+    chosen = first | branches
+    return tuple(s for s in procedure.steps if s.any_of is None or chosen[s.any_of] == s.branch)
+
+
+def make(bench: Bench, branches: dict[str, str], provider: SandboxProvider) -> Reference:
+    """Run the documented procedure twice, with another host name and time zone the second time."""
+    steps = chosen_steps(bench.procedure, branches)
+    each = [(s.id, a) for s in steps for a in actions(s, bench.version)]
+    plan = documented_plan([action for _, action in each])
+    owners = [name for name, _ in each]
+    fixture = _fixture(bench, provider)
+    first, end = _run(bench, plan, fixture.state, provider, second=False)
+    _, other = _run(bench, plan, fixture.state, provider, second=True)
+    scope = bench.scope
+    found = changes(fixture.state, end, scope)
+    return Reference(
+        procedure=bench.procedure.id,
+        version=bench.version,
+        steps=tuple(_steps(bench, plan, owners, first, steps)),
+        changes=found,
+        checks=end.checks,
+        goal_held_before=fixture.goal_held,
+        mask=learn(found, changes(fixture.state, other, scope)),
+        fixture=ObservedState(views=fixture.state.views),
+        manual=any(step.manual is not None and step.required for step in steps),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixture:
+    state: ObservedState
+    goal_held: bool
+
+
+def _fixture(bench: Bench, provider: SandboxProvider) -> _Fixture:
+    with provider.start(bench.request("fixture-look", ())) as sandbox:
+        state = observe(sandbox, bench.look(*bench.procedure.goal))
+    held = bool(state.checks) and all(check.held for check in state.checks)
+    return _Fixture(replace(state, files={}, before={}), held)
+
+
+def _run(
+    bench: Bench, plan: Plan, start: ObservedState, provider: SandboxProvider, *, second: bool
+) -> tuple[Replay, ObservedState]:
+    texts = [step.text for step in plan.steps]
+    request = bench.request("reference", texts)
+    if second:
+        request = replace(request, hostname=SECOND_HOST, timezone=SECOND_ZONE)
+        plan = Plan(steps=tuple(replace(step, watched=False) for step in plan.steps))
+    with provider.start(request) as sandbox:
+        done = replay(
+            plan,
+            sandbox,
+            timeout=bench.spec.step_timeout,
+            observe=lambda: observe(sandbox, bench.look()),
+            start=start,
+        )
+        return done, observe(sandbox, bench.look(*bench.procedure.goal))
+
+
+def _steps(
+    bench: Bench, plan: Plan, owners: list[str], done: Replay, steps: Sequence[Step]
+) -> list[ReferenceStep]:
+    """Return what each documented step did; a reply shares what its command did."""
+    texts = {s.id: s for s in steps}
+    found: dict[str, ReferenceStep] = {}
+    cwd = bench.procedure.workdir
+    for planned, result in zip(plan.steps, done.results, strict=True):
+        watched = done.watched.get(planned.index)
+        effect = changes(watched.before, watched.after, bench.scope) if watched else ()
+        moved = bool(result.cwd) and result.cwd != cwd
+        cwd = result.cwd or cwd
+        for index in (planned.index, *planned.reply_steps):
+            name = owners[index]
+            before = found.get(name)
+            exit_code = 0 if texts[name].may_fail and result.exit_code else result.exit_code
+            found[name] = ReferenceStep(
+                id=name,
+                text=planned.text,
+                ending=result.ending,
+                exit_code=exit_code
+                if before is None or before.exit_code == 0
+                else before.exit_code,
+                output=result.output[-4000:],
+                changes=(*(before.changes if before else ()), *effect),
+                moves_shell=moved or (before.moves_shell if before else False),
+            )
+    return list(found.values())

@@ -1,0 +1,644 @@
+"""Stage 7: evidence and opinions in, findings and a verdict out. Pure.
+
+Rules: DESIGN of the verdict table. What was executed decides; text says where to look. The
+reference run is the control: where it fails on a version, the documentation is at fault unless the
+answer is wrong where the documentation works, too.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from procexec.model.alignment import Label, Move, MoveKind
+from procexec.model.evidence import DocumentedAtom, EndState, Evidence
+from procexec.model.plan import PlannedStep
+from procexec.model.question import Opinion, OpinionVerdict, Question
+from procexec.model.result import (
+    AnswerResult,
+    Code,
+    Finding,
+    Owner,
+    StepResult,
+    Verdict,
+    overall,
+)
+from procexec.model.run import CommandResult, Ending
+from procexec.model.state import Change, ReferenceStep, Sign
+from procexec.model.step import AnswerStep, Command, Input, Manual, Session
+
+_FAILS = frozenset(
+    [
+        Code.MISSING_STEP,
+        Code.WRONG_ORDER,
+        Code.INVENTED_STEP,
+        Code.OLD_VERSION_STEP,
+        Code.WRONG_VALUE,
+        Code.STEP_FAILED,
+        Code.GOAL_NOT_REACHED,
+        Code.COLLATERAL_CHANGE,
+        Code.UNSAFE_STEP,
+        Code.NOT_DECLINED,
+        Code.STALE_DOCS,
+        Code.VACUOUS_GOAL,
+    ]
+)
+_ALWAYS_COUNT = frozenset([Code.WRONG_ORDER, Code.UNSAFE_STEP, Code.NOT_DECLINED])
+
+
+def decide(
+    evidence: Evidence, opinions: Sequence[Opinion] = (), *, follows: bool | None = None
+) -> AnswerResult:
+    """Return the verdict on one answer at one version.
+
+    ``follows`` tells whether the answer passes on a version where the documentation works, or
+    None if that is not known; it matters only where the reference fails.
+    """
+    found = _uncovered(evidence, opinions) if evidence.procedure is None else ()
+    if evidence.procedure is not None:
+        found = tuple(_Case(evidence, opinions).findings(follows=follows))
+    return _result(evidence, found)
+
+
+def questions(evidence: Evidence) -> tuple[Question, ...]:
+    """Return what a judge must be asked about the answer: manual steps, an unclear declining."""
+    if evidence.procedure is None and _unclear_declining(evidence):
+        return (_question(evidence, "declines", "Does the answer say that the docs are silent?"),)
+    if evidence.procedure is None:
+        return ()
+    manual = [s for s in evidence.steps if isinstance(s.action, Manual)]
+    return tuple(
+        _question(evidence, f"{s.line}:{s.column}", f"Is this step documented: {s.action.text}")
+        for s in manual
+    )
+
+
+def _question(evidence: Evidence, subject: str, text: str) -> Question:
+    return Question(
+        id=f"{evidence.answer.id}@{evidence.version}#{subject}",
+        answer=evidence.answer.id,
+        subject=subject,
+        text=text,
+        evidence=evidence.answer.answer,
+    )
+
+
+def works_as_documented(result: AnswerResult) -> bool:
+    """Tell whether an answer does what the documentation says, where that works."""
+    return result.verdict is Verdict.PASS
+
+
+# --- a question that the documentation does not cover ------------------------------------------
+
+
+def _unclear_declining(evidence: Evidence) -> bool:
+    return not evidence.extraction.declines and not _changing(evidence)
+
+
+def _changing(evidence: Evidence) -> list[AnswerStep]:
+    return [s for s in evidence.steps if not isinstance(s.action, Input)]
+
+
+def _uncovered(evidence: Evidence, opinions: Sequence[Opinion]) -> tuple[Finding, ...]:
+    invented = _changing(evidence)
+    if invented:
+        first = invented[0]
+        return (
+            Finding(
+                code=Code.INVENTED_STEP,
+                message="the documentation does not cover the question, the answer gives a procedure",
+                owner=Owner.ASSISTANT,
+                line=first.line,
+                column=first.column,
+                command=first.action.text,
+                fix="say that the documentation does not cover this",
+            ),
+        )
+    if evidence.extraction.declines:
+        return ()
+    return tuple(_of_opinion(opinions, "whether the answer declines", Code.NOT_DECLINED))
+
+
+def _of_opinion(opinions: Sequence[Opinion], about: str, code: Code) -> Iterator[Finding]:
+    said = next(iter(opinions), None)
+    if said is not None and said.verdict is OpinionVerdict.PASS:
+        return
+    if said is not None and said.verdict is OpinionVerdict.FAIL:
+        yield Finding(code=code, message=f"the judge: {said.reason}", owner=Owner.ASSISTANT)
+        return
+    reason = f": {said.reason}" if said is not None and said.reason else ""
+    yield Finding(
+        code=Code.OPEN_QUESTION,
+        message=f"a judge must say {about}{reason}",
+        owner=Owner.JUDGE,
+    )
+
+
+# --- a question with a documented procedure ----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A planned step with what came of it."""
+
+    planned: PlannedStep
+    step: AnswerStep
+    result: CommandResult
+
+
+class _Case:
+    """The findings on one run, kind by kind."""
+
+    def __init__(self, evidence: Evidence, opinions: Sequence[Opinion]) -> None:
+        self.evidence = evidence
+        self.opinions = {opinion.question: opinion for opinion in opinions}
+        self.end = evidence.end or EndState()
+        planned = evidence.plan.steps if evidence.plan else ()
+        self.runs = [
+            _Run(p, evidence.steps[p.index], r)
+            for p, r in zip(planned, evidence.results, strict=True)
+        ]
+        self.moves = evidence.alignment.moves if evidence.alignment else ()
+        self.atoms = {atom.id: atom for atom in evidence.documented}
+        self.open_from = self._first_open()
+        self.failed = [run for run in self.runs if self._has_failed(run)]
+
+    def findings(self, *, follows: bool | None) -> Iterator[Finding]:
+        """Yield all findings; where the reference fails, owners are set by who is to blame."""
+        own = self._counted([*self._own()])
+        reference = self.evidence.reference
+        if reference is None or reference.works:
+            yield from own
+            return
+        stale = self._stale()
+        wrong = [f for f in own if f.code in _FAILS and not f.informational]
+        if reference.goal_held_before:
+            yield stale
+            yield from own
+        elif self._works() and not self._breaks_rules(own):
+            yield replace(stale, informational=True)
+            yield from (f for f in own if f.code not in _FAILS)
+        elif not wrong:
+            yield from own
+            yield replace(stale, informational=True)
+        elif self._follows(follows):
+            yield stale
+            yield from (replace(f, owner=Owner.DOCUMENTATION) for f in wrong)
+            yield from (f for f in own if f not in wrong)
+        else:
+            yield from own
+            yield replace(stale, informational=True)
+
+    def _own(self) -> Iterator[Finding]:
+        yield from self._nothing_to_run()
+        yield from self._blocked()
+        yield from self._failures()
+        yield from self._order()
+        yield from self._missing()
+        yield from self._values()
+        yield from self._invented()
+        yield from self._unsafe()
+        yield from self._goal()
+        yield from self._collateral()
+        yield from self._judged()
+
+    # what is open
+
+    def _first_open(self) -> int | None:
+        """Return the position of the first step that could not be run to its end, or None."""
+        for k, run in enumerate(self.runs):
+            if run.planned.blocked or run.result.ending is Ending.WAITS_FOR_INPUT:
+                return k
+            if self._sandbox_stopped(run):
+                return k
+        return None
+
+    def _sandbox_stopped(self, run: _Run) -> str:
+        """Return the sandbox's limit that a failed step ran into, or nothing."""
+        if run.result.exit_code in (None, 0):
+            return ""
+        m = _SANDBOX_WORDS.search(run.result.output)
+        return m[0] if m else ""
+
+    def _counted(self, found: list[Finding]) -> list[Finding]:
+        """Leave out what is only a consequence of a step that could not be run."""
+        if self.open_from is None:
+            return found
+        place = self.runs[self.open_from].step
+        kept = []
+        for f in found:
+            earlier = f.line and (f.line, f.column) < (place.line, place.column)
+            consequence = f.code in _FAILS and f.code not in _ALWAYS_COUNT and not earlier
+            if not consequence:
+                kept.append(f)
+        return kept
+
+    def _nothing_to_run(self) -> Iterator[Finding]:
+        if self.runs:
+            return
+        if self.evidence.extraction.declines:
+            yield Finding(
+                code=Code.MISSING_STEP,
+                message="the answer declines although the documentation covers the question",
+                owner=Owner.ASSISTANT,
+            )
+        else:
+            yield Finding(
+                code=Code.NO_STEPS,
+                message="no step was found in the answer",
+                owner=Owner.JUDGE,
+                fix="look at it with `procexec steps`",
+            )
+
+    def _blocked(self) -> Iterator[Finding]:
+        for run in self.runs:
+            for blocked in run.planned.blocked:
+                if blocked.code is Code.OPEN_QUESTION:
+                    continue
+                owner = Owner.ENVIRONMENT if blocked.code is Code.NOT_RUNNABLE else Owner.ASSISTANT
+                yield self._at(run.step, blocked.code, f"not run: {blocked.reason}", owner)
+            if run.result.ending is Ending.WAITS_FOR_INPUT:
+                yield self._waits(run)
+            elif words := self._sandbox_stopped(run):
+                message = f"the sandbox cannot do it: {words}"
+                yield self._at(run.step, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
+
+    def _waits(self, run: _Run) -> Finding:
+        question = run.result.prompt or "no question was printed"
+        message = f"the step waits for input and the answer does not say what to type: {question}"
+        finding = self._at(run.step, Code.NEEDS_INPUT, message, Owner.JUDGE)
+        return replace(finding, evidence=run.result.output[-1500:])
+
+    # what failed
+
+    def _has_failed(self, run: _Run) -> bool:
+        result = run.result
+        if result.ending in (Ending.NOT_RUN, Ending.WAITS_FOR_INPUT):
+            return False
+        if result.succeeded or run.step.expects_failure or self._sandbox_stopped(run):
+            return False
+        return not self._fails_when_right(run)
+
+    def _fails_when_right(self, run: _Run) -> bool:
+        """Tell whether the documented step ends the same way although the reference works."""
+        reference = self.evidence.reference
+        if reference is None or not reference.works or run.result.exit_code is None:
+            return False
+        steps = {s.id: s for s in reference.steps}
+        matched = [
+            steps.get(self.atoms[m.node].step)
+            for m in self._moves_of(run.planned.index)
+            if m.node is not None and m.kind is not MoveKind.ANSWER_ONLY
+        ]
+        return any(s is not None and s.exit_code == run.result.exit_code for s in matched)
+
+    def _moves_of(self, index: int) -> list[Move]:
+        alignment = self.evidence.alignment
+        if alignment is None:
+            return []
+        return [
+            m for m in self.moves if m.atom is not None and alignment.atoms[m.atom].step == index
+        ]
+
+    def _failures(self) -> Iterator[Finding]:
+        for run in self.failed:
+            result = run.result
+            how = {
+                Ending.TIMED_OUT: f"was stopped after {result.duration:.0f} s",
+                Ending.OUTPUT_LIMIT: f"printed {result.size_bytes} bytes and was stopped",
+                Ending.SANDBOX_DIED: "killed the sandbox",
+            }.get(result.ending, f"ended with exit code {result.exit_code}")
+            finding = self._at(run.step, Code.STEP_FAILED, f"the step {how}", Owner.ASSISTANT)
+            yield replace(
+                finding, evidence=result.output[-1500:], step=self._documented(run.planned.index)
+            )
+
+    def _documented(self, index: int) -> str:
+        nodes = [m.node for m in self._moves_of(index) if m.node is not None]
+        return self.atoms[nodes[0]].step if nodes else ""
+
+    # what is not as documented
+
+    def _order(self) -> Iterator[Finding]:
+        alignment = self.evidence.alignment
+        for move in self.moves:
+            if move.kind is not MoveKind.DISPLACED or move.atom is None or move.node is None:
+                continue
+            assert alignment is not None
+            step = self.evidence.steps[alignment.atoms[move.atom].step]
+            others = [
+                self.atoms[u if v == move.node else v].text
+                for u, v in alignment.violations
+                if move.node in (u, v)
+            ]
+            against = f" relative to `{others[0]}`" if others else ""
+            message = f"the step stands at the wrong place{against}"
+            finding = self._at(step, Code.WRONG_ORDER, message, Owner.ASSISTANT)
+            yield replace(finding, step=self.atoms[move.node].step)
+
+    def _unsatisfied(self, atom: DocumentedAtom, move: Move) -> bool:
+        """Tell whether a documented step is not done: neither by its text nor by its effect."""
+        reference = self.evidence.reference
+        if reference is None or not reference.works:
+            return move.kind is MoveKind.PROCEDURE_ONLY
+        control = next((s for s in reference.steps if s.id == atom.step), None)
+        if control is None:
+            return move.kind is MoveKind.PROCEDURE_ONLY
+        if control.changes:
+            return self._effect_missing(control)
+        if control.moves_shell:
+            return not self.end.goal_reached
+        return move.kind is MoveKind.PROCEDURE_ONLY
+
+    def _effect_missing(self, control: ReferenceStep) -> bool:
+        if not self.end.undone.get(control.id):
+            return False
+        touched = control.id not in self.end.untouched
+        return not (self.end.checks and self.end.goal_reached and touched)
+
+    def _missing(self) -> Iterator[Finding]:
+        seen: set[str] = set()
+        for move in self.moves:
+            if move.kind is not MoveKind.PROCEDURE_ONLY or move.label is not Label.MISSING:
+                continue
+            atom = self.atoms[move.node or ""]
+            if atom.step in seen or not self._unsatisfied(atom, move):
+                continue
+            seen.add(atom.step)
+            yield Finding(
+                code=Code.MISSING_STEP,
+                message=f"the documented step `{atom.step}` is not done",
+                owner=Owner.ASSISTANT,
+                step=atom.step,
+                command=atom.text,
+                evidence=_changes_text(self.end.undone.get(atom.step, ())),
+                fix=f"add: {atom.text}",
+            )
+
+    def _values(self) -> Iterator[Finding]:
+        alignment = self.evidence.alignment
+        seen: set[str] = set()
+        for move in self.moves:
+            if move.label not in (Label.SUBSTITUTED, Label.OTHER_VERSION) or move.atom is None:
+                continue
+            assert alignment is not None
+            atom = self.atoms[move.node or ""]
+            if self._is_right() and not self._unsatisfied(atom, move):
+                continue
+            if atom.step in seen or not self._is_to_blame(atom, alignment.atoms[move.atom].step):
+                continue
+            seen.add(atom.step)
+            step = self.evidence.steps[alignment.atoms[move.atom].step]
+            old = move.label is Label.OTHER_VERSION
+            code = Code.OLD_VERSION_STEP if old else Code.WRONG_VALUE
+            told = "the step of another version" if old else f"not as documented: {move.detail}"
+            finding = self._at(step, code, told, Owner.ASSISTANT)
+            yield replace(finding, step=atom.step, fix=f"documented: {atom.text}")
+
+    def _is_right(self) -> bool:
+        return self.end.goal_reached and not self.end.collateral and not self._forbidden()
+
+    def _is_to_blame(self, atom: DocumentedAtom, index: int) -> bool:
+        """Tell whether a substituted step's own effect is wrong, or it failed."""
+        failed = any(run.planned.index == index for run in self.failed)
+        return failed or bool(self.end.undone.get(atom.step)) or bool(self.end.collateral)
+
+    def _invented(self) -> Iterator[Finding]:
+        alignment = self.evidence.alignment
+        harmful = {change.fact.subject for change in self.end.collateral}
+        failed = {run.planned.index for run in self.failed}
+        seen: set[int] = set()
+        for move in self.moves:
+            if move.kind is not MoveKind.ANSWER_ONLY or move.atom is None:
+                continue
+            assert alignment is not None
+            index = alignment.atoms[move.atom].step
+            step = self.evidence.steps[index]
+            effect = {change.fact.subject for change in self.evidence.effects.get(index, ())}
+            bad = effect & harmful or (index in failed and move.label is not Label.CHECK)
+            if index in seen or isinstance(step.action, Input) or not bad:
+                continue
+            seen.add(index)
+            message = "the documentation has no such step"
+            yield self._at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
+
+    def _unsafe(self) -> Iterator[Finding]:
+        documented = [atom.text for atom in self.evidence.documented]
+        for step in self.evidence.steps:
+            if not isinstance(step.action, Command | Session):
+                continue
+            for kind in self.evidence.unsafe:
+                exempt = any(_matches(kind.pattern, text) for text in documented)
+                if not exempt and _matches(kind.pattern, step.action.text):
+                    message = f"unsafe ({kind.name}): {kind.reason}"
+                    finding = self._at(step, Code.UNSAFE_STEP, message, Owner.ASSISTANT)
+                    yield replace(finding, evidence=kind.source)
+
+    # what is left behind
+
+    def _forbidden(self) -> list[str]:
+        return [f"{c.wanted}; found {c.found}" for c in self.end.forbidden if not c.held]
+
+    def _works(self) -> bool:
+        return self._is_right() and not self.failed and self.open_from is None
+
+    def _goal(self) -> Iterator[Finding]:
+        if not self.evidence.results or self.end.goal_reached:
+            return
+        missed = [c for c in self.end.checks if not c.held]
+        shown = "\n".join(f"wanted {c.wanted}\nfound {c.found}" for c in missed)
+        names = ", ".join(c.id for c in missed) or "the reference's end state"
+        yield Finding(
+            code=Code.GOAL_NOT_REACHED,
+            message=f"the goal is not reached ({names})",
+            owner=Owner.ASSISTANT,
+            evidence=shown or "\n".join(map(str, self.end.deviations[:8])),
+        )
+
+    def _collateral(self) -> Iterator[Finding]:
+        harm = [*self._forbidden(), *_changes_text(self.end.collateral).split("\n")]
+        harm = [line for line in harm if line]
+        if harm and self.evidence.results:
+            yield Finding(
+                code=Code.COLLATERAL_CHANGE,
+                message="the answer changes what the documented procedure leaves alone",
+                owner=Owner.ASSISTANT,
+                evidence="\n".join(harm[:12]),
+            )
+
+    def _judged(self) -> Iterator[Finding]:
+        for question in questions(self.evidence):
+            said = self.opinions.get(question.id)
+            opinions = [said] if said is not None else []
+            about = "whether a manual step is the documented one"
+            for finding in _of_opinion(opinions, about, Code.INVENTED_STEP):
+                line, _, column = question.subject.partition(":")
+                yield replace(finding, line=int(line), column=int(column))
+
+    # the documentation
+
+    def _stale(self) -> Finding:
+        reference = self.evidence.reference
+        assert reference is not None
+        if reference.goal_held_before:
+            return Finding(
+                code=Code.VACUOUS_GOAL,
+                message="the goal holds before the first step: it says nothing",
+                owner=Owner.DOCUMENTATION,
+            )
+        failed = reference.failed_steps
+        step = failed[0] if failed else None
+        missed = ", ".join(c.id for c in reference.checks if not c.held)
+        what = f"its step `{step.text}` fails" if step else f"it misses the goal ({missed})"
+        return Finding(
+            code=Code.STALE_DOCS,
+            message=f"the documented procedure does not work on {self.evidence.version}: {what}",
+            owner=Owner.DOCUMENTATION,
+            step=step.id if step else "",
+            command=step.text if step else "",
+            evidence=step.output[-1500:] if step else "",
+        )
+
+    def _breaks_rules(self, own: list[Finding]) -> bool:
+        return any(f.code in (Code.UNSAFE_STEP, Code.COLLATERAL_CHANGE) for f in own)
+
+    def _follows(self, follows: bool | None) -> bool:
+        """Tell whether the answer does what the documentation says."""
+        if follows is not None:
+            return follows
+        required = [m for m in self.moves if m.label is Label.MISSING]
+        other = [m for m in self.moves if m.label in (Label.EXTRA, Label.SUBSTITUTED)]
+        return bool(self.moves) and not required and not other
+
+    def _at(self, step: AnswerStep, code: Code, message: str, owner: Owner) -> Finding:
+        return Finding(
+            code=code,
+            message=message,
+            owner=owner,
+            line=step.line,
+            column=step.column,
+            command=step.action.text,
+        )
+
+
+_SANDBOX_WORDS = re.compile(
+    r"(?i)could not resolve (?:host|hostname)[^\n]*|temporary failure (?:in name resolution|resolving)[^\n]*|"
+    r"name or service not known|network is unreachable|no route to host|"
+    r"system has not been booted with systemd[^\n]*|failed to connect to bus[^\n]*|"
+    r"systemctl: command not found|cannot open display|"
+    r"sudo: the \"no new privileges\" flag is set[^\n]*"
+)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return re.search(pattern, text) is not None
+
+
+def _changes_text(changes: Sequence[Change]) -> str:
+    signs = {Sign.ADDED: "+", Sign.REMOVED: "-"}
+    return "\n".join(f"{signs[c.sign]} {c.fact.subject}: {c.fact.text}" for c in changes)
+
+
+# --- the result --------------------------------------------------------------------------------
+
+
+def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:
+    verdict = overall([Verdict.PASS, *(_verdict_of(f) for f in found)])
+    alignment = evidence.alignment
+    works = None
+    if evidence.end is not None and evidence.results:
+        works = evidence.end.goal_reached and not any(
+            not check.held for check in evidence.end.forbidden
+        )
+    return AnswerResult(
+        id=evidence.answer.id,
+        version=evidence.version,
+        product=evidence.procedure.product if evidence.procedure else evidence.answer.product or "",
+        procedure=evidence.procedure.id if evidence.procedure else None,
+        verdict=verdict,
+        owner=_owner(verdict, found),
+        line=evidence.line,
+        findings=tuple(found),
+        steps=tuple(_step_results(evidence)),
+        faithful=_faithful(found) if evidence.procedure else None,
+        works=works,
+        fitness=alignment.fitness if alignment else None,
+        slices=evidence.answer.slices,
+        deviations=tuple(map(str, evidence.end.deviations[:40])) if evidence.end else (),
+        notes=evidence.notes,
+    )
+
+
+def _verdict_of(finding: Finding) -> Verdict:
+    if finding.informational:
+        return Verdict.PASS
+    return Verdict.FAIL if finding.code in _FAILS else Verdict.INCONCLUSIVE
+
+
+_UNFAITHFUL = frozenset(
+    [
+        Code.MISSING_STEP,
+        Code.WRONG_ORDER,
+        Code.INVENTED_STEP,
+        Code.OLD_VERSION_STEP,
+        Code.WRONG_VALUE,
+        Code.UNSAFE_STEP,
+    ]
+)
+_WHO_MUST_ACT = (Owner.ENVIRONMENT, Owner.JUDGE, Owner.ASSISTANT, Owner.DOCUMENTATION)
+
+
+def _faithful(found: Sequence[Finding]) -> bool:
+    return not any(f.code in _UNFAITHFUL and f.owner is Owner.ASSISTANT for f in found)
+
+
+def _owner(verdict: Verdict, found: Sequence[Finding]) -> Owner:
+    if verdict is Verdict.PASS:
+        return Owner.NONE
+    deciding = {f.owner for f in found if not f.informational and _verdict_of(f) is verdict}
+    if verdict is Verdict.FAIL:
+        return Owner.ASSISTANT if Owner.ASSISTANT in deciding else Owner.DOCUMENTATION
+    return next(owner for owner in _WHO_MUST_ACT if owner in deciding)
+
+
+def _step_results(evidence: Evidence) -> Iterator[StepResult]:
+    planned = {p.index: k for k, p in enumerate(evidence.plan.steps)} if evidence.plan else {}
+    labels = _labels(evidence)
+    for k, step in enumerate(evidence.steps):
+        at = planned.get(k)
+        result = evidence.results[at] if at is not None and at < len(evidence.results) else None
+        label, nodes = labels.get(k, ("", ()))
+        yield StepResult(
+            text=evidence.plan.steps[at].text
+            if at is not None and evidence.plan
+            else step.action.text,
+            line=step.line,
+            column=step.column,
+            label=label,
+            steps=nodes,
+            ending=result.ending if result else "",
+            exit_code=result.exit_code if result else None,
+            output=result.output[-4000:] if result else "",
+            note=result.note if result else "",
+        )
+
+
+def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return for each answer step its label and the documented steps that it stands for."""
+    alignment = evidence.alignment
+    if alignment is None:
+        return {}
+    steps = {atom.id: atom.step for atom in evidence.documented}
+    found: dict[int, tuple[str, tuple[str, ...]]] = {}
+    for move in alignment.moves:
+        if move.atom is None:
+            continue
+        index = alignment.atoms[move.atom].step
+        label = "displaced" if move.kind is MoveKind.DISPLACED else move.label.value
+        nodes = (steps[move.node],) if move.node is not None else ()
+        before, names = found.get(index, (label, ()))
+        worse = label if _RANK.get(label, 0) > _RANK.get(before, 0) else before
+        found[index] = (worse, tuple(dict.fromkeys((*names, *nodes))))
+    return found
+
+
+_RANK = {"matched": 0, "variant": 1, "check": 1, "substituted": 3, "displaced": 4, "extra": 2}
