@@ -46,6 +46,12 @@ class SandboxError(ProcexecError):
     exit_code = 4
 
 
+class StorageError(ProcexecError):
+    """Results cannot be kept: the disk failed, or what was stored is damaged."""
+
+    exit_code = 4
+
+
 class JudgeError(ProcexecError):
     """The judge could not be asked. Says nothing about the answer."""
 

@@ -1,327 +1,135 @@
-"""The stages, in order: what an answer goes through on its way to a verdict."""
+"""The stages, in order: what an answer goes through on its way to a verdict.
+
+    read -> extract -> align -> execute -> compare -> judge -> verdict -> aggregate -> report
+
+``read`` happens before (procexec.batch hands answers in), extract to compare in procexec.trial,
+aggregate and report behind.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from procexec import verdict
-from procexec.align.alignment import Documented, align, documented
-from procexec.compare.comparison import Ground, compare, deviations
-from procexec.compare.facts import changes, subjects
-from procexec.compare.mask import Normaliser
-from procexec.compare.observe import observe
 from procexec.errors import FixtureError, SandboxError
-from procexec.execute.plan import plan
-from procexec.execute.replay import Replay, replay
-from procexec.execute.values import KnownValues
-from procexec.extract.extraction import extract
-from procexec.extract.hints import Hints
 from procexec.judge import Judge
-from procexec.model.alignment import Alignment
-from procexec.model.document import Answer, Procedure, SandboxSpec, Unsafe
-from procexec.model.evidence import DocumentedAtom, EndState, Evidence
-from procexec.model.plan import Plan
+from procexec.model.document import Answer, Unsafe
 from procexec.model.result import AnswerResult, Code, Finding, Owner, Verdict
 from procexec.model.run import Event
-from procexec.model.state import Change, ObservedState, Reference
-from procexec.model.step import AtomKind, Extraction
 from procexec.reference import Bench, References
 from procexec.sandbox import SandboxProvider
-from procexec.shell.atoms import ShellKnowledge
+from procexec.trial import Trial, try_out
 
 STAGES = (
     "read", "extract", "align", "execute", "compare", "judge", "verdict", "aggregate", "report",
 )  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """An answer's evidence on one version, and the terminal as it was seen."""
-
-    evidence: Evidence
-    events: tuple[Event, ...] = ()
-
-
 Attempt = Trial | SandboxError | FixtureError
 
 
-def hints_of(spec: SandboxSpec) -> Hints:
-    """Return what the extractor may know of a product."""
-    return Hints(
-        programs=frozenset([spec.product, *spec.options, *(s.program for s in spec.sessions)]),
-        sessions=spec.sessions,
-        prompts=tuple(prompt.pattern for prompt in spec.prompts),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A verdict, and the terminal as it was seen."""
+
+    answer: AnswerResult
+    events: tuple[Event, ...] = ()
 
 
-def document(procedure: Procedure, version: str, spec: SandboxSpec) -> Documented:
-    """Return a procedure ready for alignment on one version."""
-    root = procedure.user in ("root", "0")
-    knowledge = ShellKnowledge(
-        options=spec.options,
-        sessions=spec.sessions,
-        home="/root" if root else f"/home/{procedure.user}",
-        workdir=procedure.workdir,
-    )
-    return documented(procedure, version, knowledge)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What an evaluation needs from outside."""
+
+    provider: SandboxProvider
+    references: References
+    judge: Judge
+    unsafe: Sequence[Unsafe] = ()
 
 
-def try_out(
-    answer: Answer,
-    line: int,
-    bench: Bench,
-    *,
-    others: Sequence[Bench] = (),
-    provider: SandboxProvider,
-    references: References,
-    unsafe: Sequence[Unsafe],
-) -> Trial:
-    """Extract, align, execute and compare one answer on one version.
+@dataclass(slots=True, kw_only=True)
+class Evaluation:
+    """One answer on all versions of its procedure; each is tried at most once.
 
-    ``others`` are the procedure's other versions: where the documentation fails on this one, they
-    tell what it changes when it works.
-
-    Raises:
-        SandboxError: the test bed failed; nothing is known about the answer.
+    ``benches`` makes the bench of a version when it is asked for, oldest version first.
     """
-    doc = document(bench.procedure, bench.version, bench.spec)
-    extraction = extract(answer.answer, hints_of(bench.spec))
-    alignment = align([step.action for step in extraction.steps], doc)
-    planned = plan(extraction.steps, alignment, _values(answer, bench.procedure, alignment))
-    reference = references.get(bench, alignment.branches)
-    evidence = Evidence(
-        answer=answer,
-        line=line,
-        version=bench.version,
-        procedure=bench.procedure,
-        extraction=extraction,
-        alignment=alignment,
-        documented=_documented_atoms(doc),
-        plan=planned,
-        reference=reference,
-        unsafe=(*unsafe, *bench.spec.unsafe),
-    )
-    allowed = _changed_elsewhere(others, reference, alignment.branches, references)
-    return _executed(evidence, planned, reference, bench, allowed, provider)
 
+    answer: Answer
+    line: int
+    benches: dict[str, Callable[[], Bench]]
+    tools: Tools
+    notes: tuple[str, ...] = ()
+    attempts: dict[str, Attempt] = field(default_factory=dict)
 
-def _changed_elsewhere(
-    others: Sequence[Bench], reference: Reference, branches: dict[str, str], references: References
-) -> frozenset[str] | None:
-    if reference.works:
+    def results(self, versions: Sequence[str]) -> Iterator[Result]:
+        """Yield the result on each version.
+
+        Where the documentation fails on a version, the answer is also tried where it works: an
+        answer that passes there follows the documentation, and the fault is not the assistant's.
+        """
+        for version in versions:
+            found = self.attempt(version)
+            if not isinstance(found, Trial):
+                yield Result(answer=broken(self.answer, self.line, version, found))
+                continue
+            reference = found.evidence.reference
+            follows = None
+            if reference is not None and not reference.works:
+                follows = self.passes_where_documented()
+            yield Result(
+                answer=judged(found, self.tools.judge, follows=follows), events=found.events
+            )
+
+    def attempt(self, version: str) -> Attempt:
+        """Return the trial on a version, or why there is none."""
+        if version not in self.attempts:
+            try:
+                self.attempts[version] = self._tried(version)
+            except (SandboxError, FixtureError) as e:
+                self.attempts[version] = e
+        return self.attempts[version]
+
+    def _tried(self, version: str) -> Trial:
+        return try_out(
+            self.answer,
+            self.line,
+            self.benches[version](),
+            others=[make for v, make in self.benches.items() if v != version],
+            provider=self.tools.provider,
+            references=self.tools.references,
+            unsafe=self.tools.unsafe,
+            notes=self.notes,
+        )
+
+    def passes_where_documented(self) -> bool | None:
+        """Tell whether the answer passes on the newest version where the reference works, if any."""
+        for version in reversed(self.benches):
+            found = self.attempt(version)
+            if not isinstance(found, Trial) or found.evidence.reference is None:
+                continue
+            if found.evidence.reference.works:
+                return judged(found, self.tools.judge).verdict is Verdict.PASS
         return None
-    controls = (references.get(other, branches) for other in reversed(others))
-    working = next((control for control in controls if control.works), None)
-    return subjects(working.changes) if working is not None else None
-
-
-def _executed(
-    evidence: Evidence,
-    planned: Plan,
-    reference: Reference,
-    bench: Bench,
-    allowed: frozenset[str] | None,
-    provider: SandboxProvider,
-) -> Trial:
-    procedure = bench.procedure
-    texts = [step.text for step in planned.steps if not step.blocked]
-    with provider.start(bench.request(evidence.answer.id, texts)) as sandbox:
-        done = replay(
-            planned,
-            sandbox,
-            timeout=bench.spec.step_timeout,
-            observe=lambda: observe(sandbox, bench.look()),
-            start=reference.fixture,
-        )
-        end = ObservedState()
-        if not done.died:
-            end = observe(sandbox, bench.look(*procedure.goal, *procedure.must_not))
-    normaliser = _normaliser(evidence, procedure)
-    return Trial(
-        evidence=replace(
-            evidence,
-            results=done.results,
-            effects=_effects(done, bench, normaliser),
-            end=None if done.died else _end_state(end, reference, bench, normaliser, allowed),
-        ),
-        events=done.events,
-    )
-
-
-def _values(answer: Answer, procedure: Procedure, alignment: Alignment) -> KnownValues:
-    named = {**procedure.free, **procedure.given, **answer.values}
-    return KnownValues(
-        named={name: str(value) for name, value in named.items()},
-        bound=alignment.bindings,
-        question=answer.question,
-    )
-
-
-def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
-    return tuple(
-        DocumentedAtom(
-            id=node.id,
-            step=node.step.id,
-            text=node.atom.text,
-            required=node.step.required,
-            is_input=node.atom.kind is AtomKind.INPUT,
-        )
-        for node in doc.nodes
-    )
-
-
-def _normaliser(evidence: Evidence, procedure: Procedure) -> Normaliser:
-    free = {name: str(value) for name, value in procedure.free.items()}
-    bound = evidence.alignment.bindings if evidence.alignment else {}
-    renamed = {bound[n]: v for n, v in free.items() if n in bound and len(bound[n]) > 2}
-    assert evidence.reference is not None
-    return Normaliser(mask=evidence.reference.mask, renamed=renamed, free=tuple(free.values()))
-
-
-def _effects(done: Replay, bench: Bench, normaliser: Normaliser) -> dict[int, tuple[Change, ...]]:
-    return {
-        index: tuple(normaliser.changes(changes(w.before, w.after, bench.scope)))
-        for index, w in done.watched.items()
-    }
-
-
-def _end_state(
-    end: ObservedState,
-    reference: Reference,
-    bench: Bench,
-    normaliser: Normaliser,
-    allowed: frozenset[str] | None,
-) -> EndState:
-    procedure = bench.procedure
-    found = changes(reference.fixture, end, bench.scope)
-    home = "/root" if procedure.user in ("root", "0") else f"/home/{procedure.user}"
-    ground = Ground(
-        own=(home, procedure.workdir, "/tmp"),  # noqa: S108 - a path in the sandbox
-        tolerate=procedure.tolerate,
-        allowed=allowed,
-    )
-    comparison = compare(found, reference, _existing(end, reference, found), normaliser, ground)
-    effects = {s.id: tuple(normaliser.changes(s.changes)) for s in reference.steps}
-    return EndState(
-        checks=end.checks[: len(procedure.goal)],
-        forbidden=end.checks[len(procedure.goal) :],
-        collateral=comparison.collateral,
-        aside=comparison.aside,
-        deviations=deviations(comparison),
-        undone={
-            name: tuple(c for c in effect if c in comparison.missing)
-            for name, effect in effects.items()
-            if not comparison.has_done(effect)
-        },
-        untouched=frozenset(
-            name for name, effect in effects.items() if not comparison.has_touched(effect)
-        ),
-        equal=comparison.equal,
-    )
-
-
-def _existing(end: ObservedState, reference: Reference, found: Sequence[Change]) -> dict[str, bool]:
-    """Tell for each subject whether the fixture had it: the path, or a line of a view."""
-    seen = {line.split(" ", 1)[0] for lines in reference.fixture.views.values() for line in lines}
-    return {
-        subject: subject in seen or end.before.get(subject) is not None
-        for subject in subjects(found)
-    }
 
 
 def judged(trial: Trial, judge: Judge, *, follows: bool | None = None) -> AnswerResult:
     """Return the verdict, after the judge has been asked what no sandbox can tell."""
-    asked = verdict.questions(trial.evidence)
-    opinions = [judge.ask(question) for question in asked]
+    opinions = [judge.ask(question) for question in verdict.questions(trial.evidence)]
     return verdict.decide(trial.evidence, opinions, follows=follows)
 
 
-def uncovered(answer: Answer, line: int, version: str, hints: Hints) -> Trial:
-    """Return the evidence on a question that the documentation does not cover: nothing is run."""
-    extraction: Extraction = extract(answer.answer, hints)
-    return Trial(
-        evidence=Evidence(
-            answer=answer, line=line, version=version, procedure=None, extraction=extraction
-        )
-    )
-
-
-def broken(answer: Answer, line: int, bench: Bench, error: Exception) -> AnswerResult:
+def broken(
+    answer: Answer, line: int, version: str, error: SandboxError | FixtureError
+) -> AnswerResult:
     """Return the result where the test bed failed: verdict error, never a fail."""
     finding = Finding(
-        code=Code.TEST_BED,
-        message=str(getattr(error, "message", error)),
-        owner=Owner.DOCUMENTATION if isinstance(error, FixtureError) else Owner.ENVIRONMENT,
-        fix=getattr(error, "hint", ""),
+        code=Code.TEST_BED, message=error.message, owner=Owner.ENVIRONMENT, fix=error.hint
     )
     return AnswerResult(
         id=answer.id,
-        version=bench.version,
-        product=bench.procedure.product,
-        procedure=bench.procedure.id,
+        version=version,
+        product=answer.product or "",
+        procedure=answer.procedure if isinstance(answer.procedure, str) else None,
         verdict=Verdict.ERROR,
         owner=Owner.ENVIRONMENT,
         line=line,
         findings=(finding,),
         slices=answer.slices,
     )
-
-
-def evaluate(
-    answer: Answer,
-    line: int,
-    benches: Sequence[Bench],
-    *,
-    wanted: Sequence[str],
-    provider: SandboxProvider,
-    references: References,
-    judge: Judge,
-    unsafe: Sequence[Unsafe],
-) -> Iterator[tuple[AnswerResult, tuple[Event, ...]]]:
-    """Yield the result of one answer on each wanted version.
-
-    Where the documentation fails on a version, the answer is also tried where it works: an answer
-    that passes there follows the documentation, and the fault here is not the assistant's.
-    """
-    trials: dict[str, Attempt] = {}
-
-    def trial(bench: Bench) -> Attempt:
-        if bench.version not in trials:
-            try:
-                trials[bench.version] = try_out(
-                    answer,
-                    line,
-                    bench,
-                    others=[b for b in benches if b is not bench],
-                    provider=provider,
-                    references=references,
-                    unsafe=unsafe,
-                )
-            except (SandboxError, FixtureError) as e:
-                trials[bench.version] = e
-        return trials[bench.version]
-
-    for bench in benches:
-        if bench.version not in wanted:
-            continue
-        found = trial(bench)
-        if not isinstance(found, Trial):
-            yield broken(answer, line, bench, found), ()
-            continue
-        follows = None
-        reference = found.evidence.reference
-        if reference is not None and not reference.works:
-            follows = _passes_where_documented(benches, trial, judge)
-        yield judged(found, judge, follows=follows), found.events
-
-
-def _passes_where_documented(
-    benches: Sequence[Bench], trial: Callable[[Bench], Attempt], judge: Judge
-) -> bool | None:
-    """Tell whether the answer passes on the newest version where the reference works, if any."""
-    for bench in reversed(benches):
-        found = trial(bench)
-        if not isinstance(found, Trial) or found.evidence.reference is None:
-            continue
-        if found.evidence.reference.works:
-            return judged(found, judge).verdict is Verdict.PASS
-    return None

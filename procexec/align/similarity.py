@@ -58,7 +58,7 @@ def _inputs(doc: Atom, answer: Atom) -> Candidate:
     if doc.text.strip() == answer.text.strip():
         return Candidate(cost=0, label=Label.MATCHED)
     asked, meant = (atom.values[0] if atom.values else "" for atom in (doc, answer))
-    other_prompt = bool(asked and meant) and _similarity(asked, meant) < PROSE_THRESHOLD
+    other_prompt = bool(asked and meant) and text_similarity(asked, meant) < PROSE_THRESHOLD
     detail = f"types `{answer.text}`, documented is `{doc.text}`"
     return Candidate(cost=SUBSTITUTED + 200 * other_prompt, label=Label.SUBSTITUTED, detail=detail)
 
@@ -213,13 +213,13 @@ def _fixed_parts(text: str) -> list[str]:
 
 
 def _prose(doc: str, answer: str) -> Candidate | None:
-    similarity = _similarity(doc, answer)
+    similarity = text_similarity(doc, answer)
     if similarity < PROSE_THRESHOLD:
         return None
     return Candidate(cost=round(200 * (1 - similarity)), label=Label.PARAPHRASE)
 
 
-def _similarity(left: str, right: str) -> float:
+def text_similarity(left: str, right: str) -> float:
     """Return the cosine of the texts' character trigrams, 0 to 1."""
     a, b = Counter(_trigrams(left)), Counter(_trigrams(right))
     norm = (sum(n * n for n in a.values()) * sum(n * n for n in b.values())) ** 0.5

@@ -60,15 +60,21 @@ def compare(
     existing: Mapping[str, bool],
     normaliser: Normaliser,
     ground: Ground,
+    *,
+    optional: frozenset[str] = frozenset(),
 ) -> Comparison:
     """Compare the changes of an answer with those of the reference.
 
+    What only the ``optional`` steps of the documentation change may be missing.
     ``existing`` tells for each subject whether the fixture had it. Where the reference does not
     work it has no footprint of its own; ``ground.allowed`` are the subjects it changes elsewhere.
     """
     mine = Counter(normaliser.changes(answer))
     theirs = Counter(normaliser.changes(reference.changes))
     missing, extra = theirs - mine, mine - theirs
+    for step in reference.steps:
+        if step.id in optional:
+            missing -= Counter(normaliser.changes(step.changes))
     _match_free_values(missing, extra, normaliser)
     footprint = {change.fact.subject for change in theirs}
     if reference.works:

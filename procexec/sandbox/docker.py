@@ -4,10 +4,11 @@ import hashlib
 import io
 import re
 import secrets
+import socket
 import tarfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,7 +48,9 @@ from procexec.sandbox.session import (
 
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
+DYING = 2.0  # seconds in which the engine has noticed that a container ended
 NEW_SHELL = "the step runs in a new shell; the last one had ended"
+NO_SANDBOX = "the sandbox had died before the step"
 NO_SHELL = "no new shell could be started; the last one had ended"
 EXECUTE_LIMIT = 4 << 20
 _GONE = (APIError, RequestException, DockerException, OSError)
@@ -87,8 +90,10 @@ class DockerProvider:
                 container.start()
             yield sandbox
         finally:
-            sandbox.close()
-            self.remove(container)
+            try:
+                sandbox.close()
+            finally:
+                self.remove(container)
 
     def remove(self, container: Container) -> None:
         """Remove a container; one that is gone already is fine."""
@@ -105,7 +110,7 @@ class DockerProvider:
     def fixture(self, request: SandboxRequest, script: str) -> str:
         if not script.strip():
             return request.image
-        key = "\0".join((request.image, request.user, request.workdir, script))
+        key = f"{request.image}\0{request.user}\0{request.workdir}\0{script}"
         digest = hashlib.sha256(key.encode()).hexdigest()[:12]
         with self.lock:
             lock = self.fixtures.setdefault(digest, threading.Lock())
@@ -171,7 +176,6 @@ class DockerProvider:
             ipc_mode="private",
             log_config=LogConfig(type="none"),
             healthcheck={"test": ["NONE"]},
-            restart_policy={"Name": "no"},
             privileged=False,
             auto_remove=False,
             stdin_open=False,
@@ -189,6 +193,7 @@ class DockerSandbox:
     request: SandboxRequest
     delivered: dict[str, str] = field(default_factory=dict)
     session: ShellSession | None = None
+    stream: Any = None
     exec_id: str = ""
     shells: int = 0
     dirs: overlays.OverlayDirs | None = None
@@ -206,13 +211,16 @@ class DockerSandbox:
 
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         with engine_errors("running a step"):
-            number = self._delivered(text)
             if self.session is not None:
                 with suppress(Interrupted):
+                    number = self._delivered(text)
                     return self._run(self.session, number, timeout, dialog)
                 self._close_session()  # it ended between the steps
+            if self.shells and not self._is_running():
+                return CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
             fresh = self.shells > 0
             try:
+                number = self._delivered(text)
                 result = self._run(self._open(), number, timeout, dialog)
             except Interrupted:
                 result = self._no_shell()
@@ -234,7 +242,7 @@ class DockerSandbox:
             )
         status = self._shell_status()
         self._close_session()
-        ending = Ending.SHELL_ENDED if self._is_running() else Ending.SANDBOX_DIED
+        ending = Ending.SANDBOX_DIED if self._is_dead(status) else Ending.SHELL_ENDED
         return CommandResult(ending=ending, exit_code=status, note=NO_SHELL)
 
     def _after(self, result: CommandResult) -> CommandResult:
@@ -242,7 +250,7 @@ class DockerSandbox:
         match result.ending:
             case Ending.SHELL_ENDED:
                 self._close_session()
-                if not self._is_running():
+                if self._is_dead(result.exit_code):
                     return replace(result, ending=Ending.SANDBOX_DIED)
                 if result.exit_code is None:
                     raise SandboxError("the terminal's stream ended although its shell runs")
@@ -253,6 +261,22 @@ class DockerSandbox:
                 pass
         return result
 
+    def _is_dead(self, shell_status: int | None) -> bool:
+        """Tell whether the sandbox ended with its shell; a dying one still counts as running."""
+        if shell_status not in (None, *_KILLED):
+            return not self._is_running()
+        deadline = time.monotonic() + DYING
+        while self._is_running():
+            if time.monotonic() > deadline or self._answers():
+                return False
+        return True
+
+    def _answers(self) -> bool:
+        try:
+            return self._exec("echo here", user="0", cwd="/", timeout=5).output == "here\n"
+        except SandboxError:
+            return False
+
     def _is_running(self) -> bool:
         try:
             self.container.reload()
@@ -262,17 +286,20 @@ class DockerSandbox:
 
     def kill_processes(self) -> None:
         """Kill everything in the sandbox but its keeper; the container itself as a last resort."""
-        for _ in range(3):
+        for _ in range(5):  # measured: with the process limit reached, an exec may need as many
             try:
                 done = self._exec(KILL_ALL, user="0", cwd="/", timeout=5)
             except SandboxError:
                 continue
             if "done" in done.output:
                 return
-        self.container.kill()
+        if self._is_running():
+            self.container.kill()
 
     def _open(self) -> ShellSession:
-        first = "start" if not self.shells else "restore"
+        first = "restore" if self.shells else "start"
+        if self.shells:
+            self._put(self.delivered)  # the steps before may have removed or changed them
         created = self.client.api.exec_create(
             self.container.id,
             ["/bin/bash", "--noediting", "--rcfile", f"{SCRATCH}/{first}", "-i"],
@@ -280,13 +307,13 @@ class DockerSandbox:
             tty=True,
             user=self.request.user,
             workdir="/",
-            environment=self._environment(),
+            environment=self.environment(),
         )
         self.exec_id = created["Id"]
-        stream = self.client.api.exec_start(self.exec_id, tty=True, socket=True)
-        raw = getattr(stream, "_sock", stream)
+        self.stream = self.client.api.exec_start(self.exec_id, tty=True, socket=True)
+        raw = _socket_of(self.stream)
         raw.settimeout(None)
-        spawn = SocketSpawn(raw, maxread=65536, use_poll=True)
+        spawn: SocketSpawn[bytes] = SocketSpawn(raw, maxread=65536, use_poll=True)
         spawn.delaybeforesend = None
         self.session = ShellSession(
             spawn=spawn,
@@ -300,7 +327,7 @@ class DockerSandbox:
         self.last_cwd = self.session.cwd
         return self.session
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         user = self.request.user
         home = "/root" if user in ("root", "0") else f"/home/{user}"
         zone = {"TZ": self.request.timezone} if self.request.timezone else {}
@@ -324,7 +351,7 @@ class DockerSandbox:
             seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output.strip()
         except SandboxError:
             return Reader.NOBODY
-        return Reader(seen) if seen in Reader else Reader.NOBODY
+        return _READERS.get(seen, Reader.NOBODY)
 
     def _shell_status(self) -> int | None:
         for _ in range(50):
@@ -345,14 +372,17 @@ class DockerSandbox:
     def _exec(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
         with engine_errors("running a script"):
             argv = ["/bin/bash", "--norc", "--noprofile", "-c", script, "procexec", cwd]
-            environment = {k: v for k, v in self._environment().items() if k != "PROCEXEC_WORKDIR"}
+            environment = {k: v for k, v in self.environment().items() if k != "PROCEXEC_WORKDIR"}
             if user in ("root", "0"):
                 environment |= {"HOME": "/root", "USER": "root", "LOGNAME": "root"}
             created = self.client.api.exec_create(
                 self.container.id, argv, user=user, workdir="/", environment=environment
             )
             stream = self.client.api.exec_start(created["Id"], socket=True)
-            output, finished = _read_frames(getattr(stream, "_sock", stream), timeout)
+            try:
+                output, finished = _read_frames(_socket_of(stream), timeout)
+            finally:
+                _hang_up(stream)
             state = self.client.api.exec_inspect(created["Id"]) if finished else {}
         text = output.decode("utf-8", errors="replace")
         if state.get("ExitCode") == 126 and not state.get("Pid"):
@@ -369,7 +399,7 @@ class DockerSandbox:
 
     def _overlay_dirs(self) -> overlays.OverlayDirs | None:
         with engine_errors("looking at a container"):
-            details = self.client.api.inspect_container(self.container.id)
+            details = self.client.api.inspect_container(str(self.container.id))
         driver: dict[str, Any] = details.get("GraphDriver") or {}
         data: dict[str, str] = driver.get("Data") or {}
         if "overlay" not in driver.get("Name", "") or "UpperDir" not in data:
@@ -380,46 +410,42 @@ class DockerSandbox:
     def _changes_by_diff(self) -> Changes:
         """Ask the engine which paths changed, and look at them with one script."""
         with engine_errors("comparing a container with its image"):
-            rows = self.client.api.diff(self.container.id) or []
+            rows = self.client.api.diff(str(self.container.id)) or []
         kinds = {row["Path"]: row["Kind"] for row in rows if not _is_ours(row["Path"])}
         gone = {path for path, kind in kinds.items() if kind == 2}
         facts = self._facts([path for path in kinds if path not in gone])
         files: dict[str, FileFacts | None] = dict.fromkeys(sorted(gone))
-        for path, found in sorted(facts.items()):
-            if not (found.type == "directory" and kinds[path] == 0):
-                files[path] = found
+        files |= {
+            path: found
+            for path, found in sorted(facts.items())
+            if not (found.type == "directory" and kinds[path] == 0)
+        }
         before = {p: None if kinds[p] == 1 else FileFacts(type="unknown") for p in files}
         return Changes(files=files, before=before)
 
-    def _facts(self, paths: list[str]) -> dict[str, FileFacts]:
-        script = _FACTS + "".join(f"look {_quoted(path)}\n" for path in paths)
-        found = {}
-        for record in self._exec(script, user="0", cwd="/", timeout=60).output.split("\x1e"):
-            fields = record.split("\x1f")
-            if len(fields) == 7:
-                path, kind, mode, owner, size, digest, target = fields
-                found[path] = FileFacts(
-                    type=_KINDS.get(kind, "other"),
-                    mode=mode,
-                    owner=owner,
-                    size=int(size or 0),
-                    digest=digest.split(" ")[0],
-                    target=target,
-                )
+    def _facts(self, paths: Sequence[str]) -> dict[str, FileFacts]:
+        found: dict[str, FileFacts] = {}
+        for script in _scripts(paths):
+            done = self._exec(script, user="0", cwd="/", timeout=60)
+            if done.exit_code is None:
+                raise SandboxError("looking at the changed files takes longer than 60 s")
+            fields = iter(done.output.split("\0"))
+            for path, status, detail in zip(fields, fields, fields, strict=False):
+                found[path] = _facts_of(status, detail)
         return found
 
     def deliver(self, texts: Sequence[str]) -> None:
-        """Put scripts into the container, with procexec's own files the first time."""
-        files: dict[str, bytes] = {}
-        if not self.delivered:
-            files |= {name: text.encode() for name, text in _OWN_FILES.items()}
-        for text in texts:
-            if text not in self.delivered:
-                self.delivered[text] = str(len(self.delivered) + 1)
-                files[f"steps/{self.delivered[text]}"] = text.encode("utf-8", "surrogateescape")
-        self.delivered.setdefault("", "0")
-        if files:
-            self.container.put_archive("/", _tar(files))
+        """Put scripts into the container, with procexec's own files."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.delivered]
+        count = len(self.delivered)
+        numbers = {text: str(count + k) for k, text in enumerate(new, start=1)}
+        self._put(numbers)
+        self.delivered |= numbers
+
+    def _put(self, texts: Mapping[str, str]) -> None:
+        steps = {f"steps/{number}": text for text, number in texts.items()}
+        files = {name: _bytes(text) for name, text in (_OWN_FILES | steps).items()}
+        self.container.put_archive("/", _tar(files))
 
     def _delivered(self, text: str) -> str:
         if text not in self.delivered:
@@ -436,20 +462,25 @@ class DockerSandbox:
     def _close_session(self) -> None:
         if self.session is not None:
             self.seen += self.session.events
-            self.session.spawn.close()
-            self.session = None
+            _hang_up(self.stream)
+            self.session = self.stream = None
 
 
+_KILLED = (137, 143)
+_READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
-_FACTS = r"""
-look() {
- t=; d=
- [ -L "$1" ] && t=$(readlink -- "$1")
- [ -f "$1" ] && [ ! -L "$1" ] && d=$(sha256sum -- "$1")
- d=${d#\\}
- printf '%s\037%s\037%s\037%s\036' "$1" "$(stat -c '%F\037%a\037%U\037%s' -- "$1" | sed 's/\\037/\x1f/g')" "$d" "$t"
-}
+# Three fields for each path: the path, what stat says, digest or target.
+_FACTS = rf"""
+look() {{
+ s=$(stat --printf '%F\037%a\037%U\037%s' -- "$1") || return 0; t=
+ case $s in
+  symbolic*) t=$(readlink -- "$1") ;;
+  regular*) [ "${{s##*$'\037'}}" -gt {overlays.DIGEST_BYTES} ] || t=$(sha256sum < "$1") ;;
+ esac
+ printf '%s\0%s\0%s\0' "$1" "$s" "$t"
+}}
 """
+_SCRIPT_SIZE = 60_000  # bytes: an argument may have 128 KiB, and what it prints has a limit too
 _KINDS = {
     "regular file": "file",
     "regular empty file": "file",
@@ -458,12 +489,40 @@ _KINDS = {
 }
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _scripts(paths: Sequence[str]) -> Iterator[str]:
+    """Yield scripts that look at the paths, each short enough for a command line."""
+    lines: list[str] = []
+    for path in paths:
+        lines.append(f"look {_quoted(path)}\n")
+        if sum(map(len, lines)) > _SCRIPT_SIZE:
+            yield _FACTS + "".join(lines)
+            lines = []
+    if lines:
+        yield _FACTS + "".join(lines)
+
+
+def _facts_of(status: str, detail: str) -> FileFacts:
+    kind, mode, owner, size = status.split("\x1f")
+    match _KINDS.get(kind, "other"):
+        case "file":
+            digest = detail.split(" ")[0] or f"size:{size}"
+            return FileFacts(type="file", mode=mode, owner=owner, size=int(size), digest=digest)
+        case "link":
+            return FileFacts(type="link", owner=owner, target=detail)
+        case other:
+            return FileFacts(type=other, mode=mode, owner=owner)
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _is_ours(path: str) -> bool:
-    return path == SCRATCH or path.startswith(SCRATCH + "/") or path in overlays.LEFT_OUT
+    return overlays.is_left_out(path)
 
 
 def _tar(files: dict[str, bytes]) -> bytes:
@@ -482,7 +541,22 @@ def _tar(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _read_frames(sock: Any, timeout: float) -> tuple[bytes, bool]:
+def _socket_of(stream: Any) -> socket.socket:
+    """Return the socket of what the client wraps differently over HTTP and TLS."""
+    raw: socket.socket = getattr(stream, "_sock", stream)
+    return raw
+
+
+def _hang_up(stream: Any) -> None:
+    """Close a stream with all that the client holds open for it."""
+    with suppress(OSError):
+        _socket_of(stream).shutdown(socket.SHUT_RDWR)
+    for held in (getattr(stream, "_response", stream), stream, _socket_of(stream)):
+        with suppress(OSError):
+            held.close()
+
+
+def _read_frames(sock: socket.socket, timeout: float) -> tuple[bytes, bool]:
     """Return the output of an exec without a terminal, at most a limit, and whether it ended."""
     deadline = time.monotonic() + timeout
     out, pending = bytearray(), bytearray()
@@ -497,7 +571,6 @@ def _read_frames(sock: Any, timeout: float) -> tuple[bytes, bool]:
         except TimeoutError:
             return bytes(out), False
         if not data:
-            sock.close()
             return bytes(out), True
         pending += data
         while len(pending) >= 8:

@@ -7,9 +7,10 @@ an open directory and refuses links.
 
 import hashlib
 import os
-import pwd
+import posixpath
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,12 +49,12 @@ def changed(dirs: OverlayDirs) -> dict[str, FileFacts | None]:
     """
     owners = _owners(dirs)
     found: dict[str, FileFacts | None] = {}
-    for path, facts in _walk(dirs.upper, owners):
+    for path, facts in _walk(dirs, owners):
         if len(found) >= MAX_PATHS:
             break
-        if facts is not None and facts.type == "directory" and _same_below(dirs, path, facts):
+        if facts is not None and facts.type == "directory" and _below(dirs, path, owners) == facts:
             continue
-        found[path] = facts
+        found[_shown(path)] = facts
     return found
 
 
@@ -63,15 +64,21 @@ def before(dirs: OverlayDirs, paths: list[str]) -> dict[str, FileFacts | None]:
     return {path: _below(dirs, path, owners) for path in paths}
 
 
-def _same_below(dirs: OverlayDirs, path: str, facts: FileFacts) -> bool:
-    below = _below(dirs, path, _owners(dirs))
-    return below is not None and (below.mode, below.owner) == (facts.mode, facts.owner)
+def is_left_out(path: str) -> bool:
+    """Tell whether a path is procexec's, the engine's or the kernel's own."""
+    parts = path.split("/")
+    return any("/".join(parts[:k]) in LEFT_OUT for k in range(2, len(parts) + 1))
 
 
-def _walk(root: Path, owners: dict[int, str]) -> Iterator[tuple[str, FileFacts | None]]:
-    for folder, names, files, descriptor in os.fwalk(root, follow_symlinks=False):
-        at = "/" + os.path.relpath(folder, root).removeprefix(".")
+def _walk(dirs: OverlayDirs, owners: dict[int, str]) -> Iterator[tuple[str, FileFacts | None]]:
+    replaced: set[str] = set()  # directories that hide what stands below them
+    for folder, names, files, descriptor in os.fwalk(dirs.upper, follow_symlinks=False):
+        at = "/" + os.path.relpath(folder, dirs.upper).removeprefix(".")
         names[:] = sorted(n for n in names if _joined(at, n) not in LEFT_OUT)
+        if _is_opaque(descriptor) or posixpath.dirname(at) in replaced:
+            replaced.add(at)
+            hidden = _names_below(dirs, at) - {*names, *files}
+            yield from ((_joined(at, name), None) for name in sorted(hidden))
         for name in (*names, *sorted(files)):
             path = _joined(at, name)
             if path in LEFT_OUT:
@@ -89,12 +96,12 @@ def _joined(folder: str, name: str) -> str:
 def _facts(descriptor: int, name: str, owners: dict[int, str]) -> FileFacts | None:
     status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
     mode, owner = f"{stat.S_IMODE(status.st_mode):o}", owners.get(status.st_uid, str(status.st_uid))
-    if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
-        return None  # a whiteout
+    if _is_whiteout(status):
+        return None
     if stat.S_ISDIR(status.st_mode):
         return FileFacts(type="directory", mode=mode, owner=owner)
     if stat.S_ISLNK(status.st_mode):
-        target = os.readlink(name, dir_fd=descriptor)
+        target = _shown(os.readlink(name, dir_fd=descriptor))
         return FileFacts(type="link", owner=owner, target=target)
     if not stat.S_ISREG(status.st_mode):
         return FileFacts(type="other", mode=mode, owner=owner)
@@ -124,43 +131,87 @@ def text_of(data: bytes) -> str | None:
 
 
 def _below(dirs: OverlayDirs, path: str, owners: dict[int, str]) -> FileFacts | None:
-    for layer in dirs.lower:
-        try:
-            found = _in_layer(layer, path, owners)
-        except FileNotFoundError:
-            continue
-        except (NotADirectoryError, OSError):
-            return None
-        return found
+    with closing(_open_folders(dirs.lower, posixpath.dirname(path))) as folders:
+        for folder in folders:
+            try:
+                return _facts(folder, posixpath.basename(path), owners)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                break
     return None
 
 
-def _in_layer(layer: Path, path: str, owners: dict[int, str]) -> FileFacts | None:
-    """Return a path's facts in one layer.
+def _names_below(dirs: OverlayDirs, path: str) -> set[str]:
+    """Return what the layers below show in a folder."""
+    shown: dict[str, bool] = {}
+    for folder in _open_folders(dirs.lower, path):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                shown.setdefault(entry.name, not _is_whiteout(status))
+    return {name for name in shown if shown[name]}
 
-    Raises:
-        FileNotFoundError: the layer says nothing about it.
-    """
-    *folders, name = path.strip("/").split("/")
-    descriptor = os.open(layer, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for folder in folders:
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            inner = os.open(folder, flags, dir_fd=descriptor)
+
+def _open_folders(layers: Sequence[Path], path: str) -> Generator[int, None, None]:
+    """Yield a folder, open, from each layer that has it, up to one that hides those below."""
+    for layer in layers:
+        descriptor, hides = _descend(layer, path)
+        if descriptor is not None:
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+        if hides:
+            return
+
+
+def _descend(layer: Path, path: str) -> tuple[int | None, bool]:
+    """Open a folder of a layer, following no link; tell whether it hides the layers below."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(layer, flags & ~os.O_NOFOLLOW)
+    hides = False
+    for name in filter(None, path.split("/")):
+        try:
+            inner = os.open(name, flags, dir_fd=descriptor)
+        except FileNotFoundError:
+            return None, hides
+        except OSError:
+            return None, True  # a whiteout, a link or a file
+        finally:
             os.close(descriptor)
-            descriptor = inner
-        return _facts(descriptor, name, owners)
-    finally:
-        os.close(descriptor)
+        descriptor = inner
+        hides = hides or _is_opaque(descriptor)
+    return descriptor, hides
+
+
+def _is_opaque(descriptor: int) -> bool:
+    for name in ("trusted.overlay.opaque", "user.overlay.opaque"):
+        with suppress(OSError):
+            return os.getxattr(descriptor, name) == b"y"
+    return False
+
+
+def _is_whiteout(status: os.stat_result) -> bool:
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+def _shown(name: str) -> str:
+    """Return a file name as text; bytes that are no UTF-8 are replaced, as the engine does."""
+    return os.fsencode(name).decode("utf-8", errors="replace")
 
 
 def _owners(dirs: OverlayDirs) -> dict[int, str]:
-    """Return the image's user names by id, from its /etc/passwd."""
-    for layer in (dirs.upper, *dirs.lower):
-        try:
-            lines = (layer / "etc/passwd").read_text(errors="replace").splitlines()
-        except OSError:
-            continue
-        fields = [line.split(":") for line in lines]
-        return {int(f[2]): f[0] for f in fields if len(f) > 2 and f[2].isdigit()}
-    return {0: pwd.getpwuid(0).pw_name}
+    """Return the sandbox's user names by id, from its /etc/passwd."""
+    with closing(_open_folders((dirs.upper, *dirs.lower), "/etc")) as folders:
+        for folder in folders:
+            try:
+                facts = _facts(folder, "passwd", {})
+            except FileNotFoundError:
+                continue
+            except OSError:
+                break
+            lines = (facts.text if facts else None) or ""
+            fields = [line.split(":") for line in lines.splitlines()]
+            return {int(f[2]): f[0] for f in fields if len(f) > 2 and f[2].isdecimal()}
+    return {}

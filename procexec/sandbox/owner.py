@@ -3,12 +3,15 @@
 import os
 import socket
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 from docker.errors import DockerException
+from docker.models.containers import Container
+from requests.exceptions import RequestException
 
 RUN = "procexec.run"
 ANSWER = "procexec.answer"
@@ -54,7 +57,7 @@ def reap(client: docker.DockerClient, *, every: bool = False) -> list[str]:
         if labels.get(KEPT) or not (every or is_dead(labels)):
             continue
         with suppress(DockerException):
-            client.api.remove_container(container.id, force=True, v=True)
+            client.api.remove_container(str(container.id), force=True, v=True)
             removed.append(str((container.attrs.get("Names") or [container.id])[0]).lstrip("/"))
     return removed
 
@@ -70,9 +73,10 @@ def is_dead(labels: Mapping[str, str]) -> bool:
 
 
 def _start_of(pid: int) -> str:
-    """Return when a process started, in ticks since boot; nothing if there is none."""
+    """Return when a process started, in ticks since boot; nothing if there is none, or a zombie."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
     except (OSError, IndexError):
         return ""
 
@@ -82,3 +86,20 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
+
+
+def remove_run(client: docker.DockerClient, run: str) -> None:
+    """Remove all containers of a run that are not kept on purpose, several at a time."""
+
+    def remove(container: Container) -> None:
+        with suppress(DockerException, RequestException):
+            client.api.remove_container(str(container.id), force=True, v=True)
+
+    with suppress(DockerException, RequestException):
+        found = client.containers.list(
+            all=True, sparse=True, filters={"label": f"{RUN}={run}"}
+        )
+        mine = [c for c in found if not (c.attrs.get("Labels") or {}).get(KEPT)]
+        if mine:
+            with ThreadPoolExecutor(min(len(mine), 8)) as pool:
+                list(pool.map(remove, mine))

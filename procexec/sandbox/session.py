@@ -27,21 +27,18 @@ READ_SIZE = 65536
 LATE = 0.05  # seconds that output may be on its way from the terminal to us
 TRANSCRIPT_LIMIT = 1 << 20
 
-# Both are one line each, so that `set -v` and `set -x` show lines that can be told from a step's.
 # `builtin` is the one name that must not be a function. The previous status is handed on, so that
 # a step may start with `echo $?`; not under `set -e`, where handing it on would end the shell.
-BEGIN = (
-    r"""\unset -f builtin; \builtin printf '\036%s:b\037' "$1" >/dev/tty; \builtin return "$2" """
-    f"# {SCRATCH}/begin\n"
-)
-END = (
-    r"""\unset -f builtin; { \builtin declare -p; \builtin declare -f; \builtin alias -p; """
-    r"""\builtin shopt -p; \builtin umask -p; \builtin set +o; } """
-    f""">|{SCRATCH}/state/shell 2>/dev/null || \\builtin true; """
-    r"""\builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty; """
-    r"""[[ $- == *e* ]] || \builtin return "$2" """
-    "\n"
-)
+BEGIN = r"""\unset -f builtin
+\builtin printf '\036%s:b\037' "$1" >/dev/tty
+\builtin return "$2"
+"""
+END = r"""\unset -f builtin
+{ \builtin declare -p; \builtin declare -f; \builtin alias -p
+\builtin shopt -p; \builtin umask -p; \builtin set +o; } >|SCRATCH/state/shell || \builtin true
+\builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty
+[[ $- == *e* ]] || \builtin return "$2"
+""".replace("SCRATCH", SCRATCH)
 
 START = r"""HISTFILE=SCRATCH/state/history
 HISTCONTROL=ignorespace
@@ -102,7 +99,8 @@ class ShellSession:
         at_end = dialog.at_end
         try:
             self._type(
-                f' \\. {SCRATCH}/begin {watch.nonce} "$?"; \\. {SCRATCH}/steps/{number};{watch.last}'
+                f' \\. {SCRATCH}/begin {watch.nonce} "$?" 2>/dev/null;'
+                f" \\. {SCRATCH}/steps/{number};{watch.last}"
             )
             while not watch.end:
                 ending = self._wait(watch)
@@ -162,7 +160,7 @@ class ShellSession:
     def settle(self, timeout: float) -> None:
         """Read until the shell is at its first prompt; what it says before is not a step's."""
         nonce = secrets.token_hex(8)
-        self._type(f" \\builtin printf '\\036%s:e:0:%s\\037' {nonce} \"$PWD\"\r")
+        self._type(f" \\builtin printf '\\036%s:e:0:%s\\037' {nonce} \"$PWD\"\n")
         watch = _Watch(nonce=nonce, deadline=time.monotonic() + timeout, begun=True)
         while not watch.end and time.monotonic() < watch.deadline:
             data = self._read(0.5)
@@ -234,7 +232,7 @@ class _Watch:
     @property
     def last(self) -> str:
         """What has the shell tell the end of the step."""
-        return f' \\. {SCRATCH}/end {self.nonce} "$?"\r'
+        return f' \\. {SCRATCH}/end {self.nonce} "$?" 2>/dev/null\n'
 
     def feed(self, data: bytes) -> None:
         """Take output: marks are cut out, the rest is kept."""
@@ -346,9 +344,7 @@ def _without_ours(text: str, nonce: str) -> str:
     return text
 
 
-_OURS = re.compile(
-    rf"\++ (?:builtin return \d+$|.*{re.escape(SCRATCH)}/)|\\.*{re.escape(SCRATCH)}/"
-)
+_OURS = re.compile(rf"\++ (?:builtin )?\. {re.escape(SCRATCH)}/")
 _PLACE = re.compile(rf"{re.escape(SCRATCH)}/steps/\d+: ")
 _PROMPT = re.compile(r"^[\w.-]+@[\w.-]+:\S*[$#] ?")
 

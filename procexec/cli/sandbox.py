@@ -1,0 +1,194 @@
+"""``procexec sandbox``: build and look after the sandboxes."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from procexec.cli.options import folders, stop_on, tell
+
+if TYPE_CHECKING:
+    from procexec.read.sandboxes import SandboxFolder
+    from procexec.workload import Library
+
+
+@click.group()
+def sandbox() -> None:
+    """Build and look after the sandboxes: a product at a version each.
+
+    \b
+      procexec sandbox build                     make all images that are missing
+      procexec sandbox list                      which are there?
+      procexec sandbox shell git 2.47            look around in one
+      procexec sandbox doctor                    can this machine run them?
+      procexec sandbox prune                     remove what no folder names any more
+    """
+
+
+def _library(procedures: Path, sandboxes: Path) -> "Library":
+    from procexec.workload import read_library
+
+    library, errors = read_library(procedures, sandboxes)
+    stop_on(errors)
+    return library
+
+
+def _chosen(
+    library: "Library", products: tuple[str, ...], versions: tuple[str, ...]
+) -> "list[SandboxFolder]":
+    from procexec.errors import UserError
+    from procexec.read.decode import did_you_mean
+
+    for name in products:
+        known = sorted({p for p, _ in library.sandboxes})
+        if name not in known:
+            raise UserError(f"there is no product `{name}`", hint=did_you_mean(name, known))
+    for name in versions:
+        known = sorted({v for _, v in library.sandboxes})
+        if name not in known:
+            raise UserError(f"there is no version `{name}`", hint=did_you_mean(name, known))
+    return [
+        folder
+        for (product, version), folder in sorted(library.sandboxes.items())
+        if (not products or product in products) and (not versions or version in versions)
+    ]
+
+
+@sandbox.command()
+@click.argument("products", nargs=-1)
+@click.option("--version", "versions", multiple=True, metavar="V", help="Only this version.")
+@folders
+def build(
+    products: tuple[str, ...], versions: tuple[str, ...], procedures: Path, sandboxes: Path
+) -> None:
+    """Make the images of the PRODUCTS (default: all) that are not there yet.
+
+    Uses an engine that answers; as root on Debian or Ubuntu it installs and starts one if there is
+    none. A base is pulled where a registry answers, else made from Debian's packages.
+    """
+    from procexec.sandbox import engine
+    from procexec.sandbox.images import ImageRecipe, ensure_image, find_image
+
+    chosen = _chosen(_library(procedures, sandboxes), products, versions)
+    client = engine.ensure(tell)
+    for folder in chosen:
+        spec = folder.spec
+        recipe = ImageRecipe(spec.product, spec.version, folder.folder, spec.base)
+        found = find_image(client, recipe)
+        made = found or ensure_image(client, recipe, tell)
+        click.echo(f"{'have' if found else 'made'} {made.tag}")
+
+
+@sandbox.command("list")
+@folders
+def list_(procedures: Path, sandboxes: Path) -> None:
+    """List the sandboxes, and whether their images are there."""
+    from procexec.sandbox import engine
+    from procexec.sandbox.images import ImageRecipe, find_image
+
+    library = _library(procedures, sandboxes)
+    client = engine.connect()
+    for (product, version), folder in sorted(library.sandboxes.items()):
+        recipe = ImageRecipe(product, version, folder.folder, folder.spec.base)
+        found = find_image(client, recipe)
+        state = found.tag if found else f"not built: procexec sandbox build {product}"
+        click.echo(f"{product:10} {version:8} {folder.spec.base:12} {state}")
+
+
+@sandbox.command()
+@click.argument("product")
+@click.argument("version")
+@click.option("--procedure", metavar="ID", help="Start from this procedure's fixture, as its user.")
+@folders
+def shell(
+    product: str, version: str, procedure: str | None, procedures: Path, sandboxes: Path
+) -> None:
+    """Open a shell in a fresh sandbox of PRODUCT at VERSION; it is removed afterwards.
+
+    \b
+      procexec sandbox shell git 2.47 --procedure git/add-patch
+    """
+    from procexec.cli.engine import image_maker, workshop
+    from procexec.errors import UserError
+    from procexec.read.decode import did_you_mean
+    from procexec.sandbox import SandboxRequest
+    from procexec.sandbox.interactive import interact
+
+    library = _library(procedures, sandboxes)
+    folder = _chosen(library, (product,), (version,))
+    if not folder:
+        raise UserError(f"there is no sandbox of `{product}` version `{version}`")
+    if procedure is not None and procedure not in library.procedures:
+        hint = did_you_mean(procedure, list(library.procedures))
+        raise UserError(f"there is no procedure `{procedure}`", hint=hint)
+    start = library.procedures[procedure] if procedure else None
+    spec = folder[0].spec
+    with workshop(tell=tell) as shop:
+        request = SandboxRequest(
+            image=image_maker(shop.client, tell)(folder[0]),
+            user=start.user if start else spec.user,
+            workdir=start.workdir if start else spec.workdir,
+            label="shell",
+            env=spec.env,
+        )
+        if start is not None:
+            image = shop.provider.fixture(request, start.fixture)
+            request = SandboxRequest(
+                image=image, user=start.user, workdir=start.workdir, label="shell", env=spec.env
+            )
+        with shop.provider.start(request) as started:
+            tell(f"{product} {version}, user {request.user}; leave with exit or Ctrl-D")
+            sys.exit(interact(started))
+
+
+@sandbox.command()
+@folders
+def doctor(procedures: Path, sandboxes: Path) -> None:
+    """Check that this machine can run sandboxes: engine, images, limits, a real one. About 10 s."""
+    from procexec.sandbox.doctor import examine
+    from procexec.sandbox.images import ImageRecipe
+
+    library = _library(procedures, sandboxes)
+    recipes = [
+        ImageRecipe(product, version, f.folder, f.spec.base)
+        for (product, version), f in sorted(library.sandboxes.items())
+    ]
+    bad = 0
+    for check in examine(recipes):
+        click.echo(f"{check.state:5} {check.name}: {check.found}")
+        if check.hint and check.state != "ok":
+            click.echo(f"      hint: {check.hint}")
+        bad += check.state == "fail"
+    sys.exit(4 if bad else 0)
+
+
+@sandbox.command()
+@click.option(
+    "--fixtures", is_flag=True, help="Remove the fixture images, too; runs make them anew."
+)
+@folders
+def prune(
+    fixtures: bool,
+    procedures: Path,
+    sandboxes: Path,
+) -> None:
+    """Remove containers of dead runs, and images that no sandbox folder names any more."""
+    from procexec.sandbox import engine
+    from procexec.sandbox.images import ImageKind, ImageRecipe, find_image, list_images
+    from procexec.sandbox.images import prune as remove
+    from procexec.sandbox.owner import reap
+
+    library = _library(procedures, sandboxes)
+    client = engine.connect()
+    for name in reap(client):
+        click.echo(f"removed container {name}")
+    keep = set()
+    for (product, version), folder in library.sandboxes.items():
+        found = find_image(client, ImageRecipe(product, version, folder.folder, folder.spec.base))
+        if found:
+            keep.add(found.tag)
+    if not fixtures:
+        keep |= {i.tag for i in list_images(client) if i.kind is ImageKind.FIXTURE}
+    for name in remove(client, keep, tell):
+        click.echo(f"removed image {name}")

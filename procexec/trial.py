@@ -1,0 +1,239 @@
+"""One answer on one version: extract, align, execute, compare; evidence out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from procexec.align.alignment import Documented, align, documented
+from procexec.compare.comparison import Ground, compare, deviations
+from procexec.compare.facts import changes, subjects
+from procexec.compare.mask import Normaliser
+from procexec.compare.observe import observe
+from procexec.execute.plan import plan
+from procexec.execute.replay import Replay, replay
+from procexec.execute.values import KnownValues
+from procexec.extract.extraction import extract
+from procexec.extract.hints import Hints
+from procexec.model.alignment import Alignment
+from procexec.model.document import Answer, Procedure, SandboxSpec, Unsafe
+from procexec.model.evidence import DocumentedAtom, EndState, Evidence
+from procexec.model.plan import Plan
+from procexec.model.run import Event
+from procexec.model.state import Change, ObservedState, Reference
+from procexec.model.step import AtomKind
+from procexec.reference import Bench, References
+from procexec.sandbox import SandboxProvider
+from procexec.shell.atoms import ShellKnowledge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """An answer's evidence on one version, and the terminal as it was seen."""
+
+    evidence: Evidence
+    events: tuple[Event, ...] = ()
+
+
+def hints_of(spec: SandboxSpec) -> Hints:
+    """Return what the extractor may know of a product."""
+    return Hints(
+        programs=frozenset([spec.product, *spec.options, *(s.program for s in spec.sessions)]),
+        sessions=spec.sessions,
+        prompts=tuple(prompt.pattern for prompt in spec.prompts),
+    )
+
+
+def document(procedure: Procedure, version: str, spec: SandboxSpec) -> Documented:
+    """Return a procedure ready for alignment on one version."""
+    root = procedure.user in ("root", "0")
+    knowledge = ShellKnowledge(
+        options=spec.options,
+        sessions=spec.sessions,
+        home="/root" if root else f"/home/{procedure.user}",
+        workdir=procedure.workdir,
+    )
+    return documented(procedure, version, knowledge)
+
+
+def try_out(
+    answer: Answer,
+    line: int,
+    bench: Bench,
+    *,
+    others: Sequence[Callable[[], Bench]] = (),
+    provider: SandboxProvider,
+    references: References,
+    unsafe: Sequence[Unsafe],
+    notes: tuple[str, ...] = (),
+) -> Trial:
+    """Extract, align, execute and compare one answer on one version.
+
+    ``others`` make the procedure's other versions, oldest first: where the documentation fails on this one, they
+    tell what it changes when it works.
+
+    Raises:
+        SandboxError: the test bed failed; nothing is known about the answer.
+    """
+    doc = document(bench.procedure, bench.version, bench.spec)
+    extraction = extract(answer.answer, hints_of(bench.spec))
+    alignment = align([step.action for step in extraction.steps], doc)
+    planned = plan(extraction.steps, alignment, _values(answer, bench.procedure, alignment))
+    reference = references.get(bench, alignment.branches)
+    evidence = Evidence(
+        answer=answer,
+        line=line,
+        version=bench.version,
+        procedure=bench.procedure,
+        extraction=extraction,
+        alignment=alignment,
+        documented=_documented_atoms(doc),
+        plan=planned,
+        reference=reference,
+        unsafe=(*unsafe, *bench.spec.unsafe),
+        notes=notes,
+    )
+    allowed = _changed_elsewhere(others, reference, alignment.branches, references)
+    return _executed(evidence, planned, reference, bench, allowed, provider)
+
+
+def _changed_elsewhere(
+    others: Sequence[Callable[[], Bench]],
+    reference: Reference,
+    branches: dict[str, str],
+    references: References,
+) -> frozenset[str] | None:
+    if reference.works:
+        return None
+    controls = (references.get(other(), branches) for other in reversed(others))
+    working = next((control for control in controls if control.works), None)
+    return subjects(working.changes) if working is not None else None
+
+
+def _executed(
+    evidence: Evidence,
+    planned: Plan,
+    reference: Reference,
+    bench: Bench,
+    allowed: frozenset[str] | None,
+    provider: SandboxProvider,
+) -> Trial:
+    procedure = bench.procedure
+    texts = [step.text for step in planned.steps if not step.blocked]
+    with provider.start(bench.request(evidence.answer.id, texts)) as sandbox:
+        done = replay(
+            planned,
+            sandbox,
+            timeout=bench.spec.step_timeout,
+            observe=lambda: observe(sandbox, bench.look()),
+            start=reference.fixture,
+        )
+        end = ObservedState()
+        if not done.died:
+            end = observe(sandbox, bench.look(*procedure.goal, *procedure.must_not))
+    normaliser = _normaliser(evidence, procedure)
+    return Trial(
+        evidence=replace(
+            evidence,
+            results=done.results,
+            effects=_effects(done, bench, normaliser),
+            end=None if done.died else _end_state(end, reference, bench, normaliser, allowed),
+        ),
+        events=done.events,
+    )
+
+
+def _values(answer: Answer, procedure: Procedure, alignment: Alignment) -> KnownValues:
+    named = {**procedure.free, **procedure.given, **answer.values}
+    return KnownValues(
+        named={name: str(value) for name, value in named.items()},
+        bound=alignment.bindings,
+        question=answer.question,
+    )
+
+
+def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
+    return tuple(
+        DocumentedAtom(
+            id=node.id,
+            step=node.step.id,
+            text=node.atom.text,
+            required=node.step.required,
+            is_input=node.atom.kind is AtomKind.INPUT,
+        )
+        for node in doc.nodes
+    )
+
+
+def _normaliser(evidence: Evidence, procedure: Procedure) -> Normaliser:
+    free = {name: str(value) for name, value in procedure.free.items()}
+    bound = evidence.alignment.bindings if evidence.alignment else {}
+    renamed = {bound[n]: v for n, v in free.items() if n in bound and len(bound[n]) > 2}
+    assert evidence.reference is not None
+    return Normaliser(mask=evidence.reference.mask, renamed=renamed, free=tuple(free.values()))
+
+
+def _effects(done: Replay, bench: Bench, normaliser: Normaliser) -> dict[int, tuple[Change, ...]]:
+    return {
+        index: tuple(normaliser.changes(changes(w.before, w.after, bench.scope)))
+        for index, w in done.watched.items()
+    }
+
+
+def _end_state(
+    end: ObservedState,
+    reference: Reference,
+    bench: Bench,
+    normaliser: Normaliser,
+    allowed: frozenset[str] | None,
+) -> EndState:
+    procedure = bench.procedure
+    found = changes(reference.fixture, end, bench.scope)
+    home = "/root" if procedure.user in ("root", "0") else f"/home/{procedure.user}"
+    ground = Ground(
+        own=(home, procedure.workdir, "/tmp"),
+        tolerate=procedure.tolerate,
+        allowed=allowed,
+    )
+    comparison = compare(
+        found,
+        reference,
+        _existing(end, reference, found),
+        normaliser,
+        ground,
+        optional=frozenset(step.id for step in procedure.steps if not step.required),
+    )
+    effects = {s.id: tuple(normaliser.changes(s.changes)) for s in reference.steps}
+    return EndState(
+        checks=end.checks[: len(procedure.goal)],
+        forbidden=end.checks[len(procedure.goal) :],
+        collateral=comparison.collateral,
+        aside=comparison.aside,
+        deviations=deviations(comparison),
+        undone={
+            name: tuple(c for c in effect if c in comparison.missing)
+            for name, effect in effects.items()
+            if not comparison.has_done(effect)
+        },
+        untouched=frozenset(
+            name for name, effect in effects.items() if not comparison.has_touched(effect)
+        ),
+        equal=comparison.equal,
+    )
+
+
+def _existing(end: ObservedState, reference: Reference, found: Sequence[Change]) -> dict[str, bool]:
+    """Tell for each subject whether the fixture had it: the path, or a line of a view."""
+    seen = {line.split(" ", 1)[0] for lines in reference.fixture.views.values() for line in lines}
+    return {
+        subject: subject in seen or end.before.get(subject) is not None
+        for subject in subjects(found)
+    }
+
+
+def uncovered(answer: Answer, line: int, version: str, hints: Hints) -> Trial:
+    """Return the evidence on a question that the documentation does not cover: nothing is run."""
+    extraction = extract(answer.answer, hints)
+    return Trial(
+        evidence=Evidence(
+            answer=answer, line=line, version=version, procedure=None, extraction=extraction
+        )
+    )

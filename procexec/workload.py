@@ -1,0 +1,204 @@
+"""What is to be evaluated: answers with their procedures, versions and benches."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET
+
+from procexec.align.find import rank
+from procexec.errors import UserError
+from procexec.extract.extraction import extract
+from procexec.model.document import Answer, Procedure, version_key
+from procexec.read.answers import AnswerFile, NumberedAnswer
+from procexec.read.check import Known, check_answers, check_procedures, check_versions
+from procexec.read.procedures import read_procedures
+from procexec.read.sandboxes import SandboxFolder, read_sandboxes
+from procexec.reference import Bench
+from procexec.sandbox import SandboxProvider, SandboxRequest
+from procexec.trial import document, hints_of
+
+MakeImage = Callable[[SandboxFolder], str]
+NO_VERSION = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """All procedures and sandboxes, checked."""
+
+    procedures: Mapping[str, Procedure]
+    sandboxes: Mapping[tuple[str, str], SandboxFolder]
+
+    @property
+    def known(self) -> Known:
+        return Known(procedures=self.procedures, sandboxes=frozenset(self.sandboxes))
+
+    def versions(self, product: str) -> list[str]:
+        """Return a product's versions, oldest first."""
+        return sorted((v for p, v in self.sandboxes if p == product), key=version_key)
+
+
+def read_library(procedures: Path, sandboxes: Path) -> tuple[Library, list[UserError]]:
+    """Return everything below the two folders, and every error in it."""
+    found, errors = read_procedures(procedures)
+    folders, more = read_sandboxes(sandboxes)
+    library = Library(procedures=found, sandboxes=folders)
+    return library, [*errors, *more, *check_procedures(library.known)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which part of the work is wanted; nothing said means all of it."""
+
+    versions: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+
+    def takes(self, answer: Answer, procedure: Procedure | None) -> bool:
+        """Tell whether an answer is wanted: by product; by id, slice or procedure."""
+        product = procedure.product if procedure else answer.product
+        if self.products and product not in self.products:
+            return False
+        names = {answer.id, *answer.slices}
+        if procedure is not None:
+            names.add(procedure.id)
+        return not self.select or any(_fits(name, s) for s in self.select for name in names)
+
+
+def _fits(name: str, wanted: str) -> bool:
+    return name == wanted or (wanted.endswith("*") and name.startswith(wanted[:-1]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """An answer with what it is to be judged by; no procedure: the docs are silent."""
+
+    answer: Answer
+    line: int
+    procedure: Procedure | None
+    versions: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def check(file: AnswerFile, library: Library, selection: Selection) -> list[UserError]:
+    """Return every error of the answers and of what was asked for on the command line."""
+    errors = [*check_answers(file, library.known).errors]
+    errors += check_versions(selection.versions, library.known)
+    if not errors and not any(True for _ in jobs(file, library, selection)):
+        hint = "look at --select, --product and --version"
+        errors.append(UserError("nothing is left to run after the selection", hint=hint))
+    return errors
+
+
+def jobs(file: AnswerFile, library: Library, selection: Selection) -> Iterator[Job]:
+    """Yield the wanted work in file order; the file must have been checked."""
+    for item in file:
+        if isinstance(item, NumberedAnswer):
+            job = _job(item, library, selection)
+            if job is not None and job.versions:
+                yield job
+
+
+def _job(item: NumberedAnswer, library: Library, selection: Selection) -> Job | None:
+    answer, notes = item.answer, ()
+    procedure_id = answer.procedure
+    if procedure_id is UNSET:
+        procedure_id, notes = _found(answer, library)
+    procedure = library.procedures.get(procedure_id) if isinstance(procedure_id, str) else None
+    if not selection.takes(answer, procedure):
+        return None
+    if procedure is not None:
+        have = list(procedure.versions)
+    else:
+        have = library.versions(answer.product) if answer.product else [NO_VERSION]
+    wanted = [v for v in answer.versions or have if v in have]
+    if selection.versions:
+        wanted = [v for v in wanted if v in selection.versions]
+    return Job(
+        answer=answer, line=item.line, procedure=procedure, versions=tuple(wanted), notes=notes
+    )
+
+
+def _found(answer: Answer, library: Library) -> tuple[str | None, tuple[str, ...]]:
+    """Return the procedure that fits question and answer best, and a note that says so."""
+    candidates = [p for p in library.procedures.values() if answer.product in (None, p.product)]
+    documents = []
+    actions = []
+    for procedure in candidates:
+        version = procedure.versions[-1]
+        spec = library.sandboxes[procedure.product, version].spec
+        documents.append(document(procedure, version, spec))
+        if not actions:
+            actions = [s.action for s in extract(answer.answer, hints_of(spec)).steps]
+    ranked = rank(answer.question, actions, documents)
+    if not ranked:
+        return None, ("no procedure is known for it",)
+    best = ranked[0]
+    others = f" of {len(ranked)}" if len(ranked) > 1 else ""
+    note = (
+        f"procedure {best.procedure} was found by question ({best.question:.2f}) and "
+        f"alignment ({best.fitness:.2f}): rank 1{others}"
+    )
+    return best.procedure, (note,)
+
+
+@dataclass(slots=True, kw_only=True)
+class Benches:
+    """Makes benches when they are asked for, each once; ``image`` builds a sandbox's image."""
+
+    library: Library
+    provider: SandboxProvider
+    image: MakeImage
+    locks: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    made: dict[tuple[str, str], Bench] = field(default_factory=dict)
+
+    def of(self, procedure: Procedure) -> dict[str, Callable[[], Bench]]:
+        """Return for each version, oldest first, what makes its bench."""
+        ordered = sorted(procedure.versions, key=version_key)
+        return {v: lambda v=v: self.get(procedure, v) for v in ordered}  # type: ignore[misc]
+
+    def get(self, procedure: Procedure, version: str) -> Bench:
+        """Return the bench of a procedure on a version.
+
+        Raises:
+            SandboxError: the image could not be built.
+            FixtureError: the procedure's fixture fails on this version.
+        """
+        key = (procedure.id, version)
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.made:
+                self.made[key] = self._make(procedure, version)
+            return self.made[key]
+
+    def _make(self, procedure: Procedure, version: str) -> Bench:
+        folder = self.library.sandboxes[procedure.product, version]
+        request = SandboxRequest(
+            image=self.image(folder),
+            user=procedure.user,
+            workdir=procedure.workdir,
+            env=folder.spec.env,
+            memory=folder.spec.memory,
+        )
+        image = self.provider.fixture(request, procedure.fixture)
+        return Bench(procedure=procedure, version=version, spec=folder.spec, image=image)
+
+
+def reuse_key(job: Job, version: str, library: Library, image: str, **settings: str) -> str:
+    """Return the digest of all that goes into a result: equal keys, equal results."""
+    product = job.procedure.product if job.procedure else job.answer.product
+    folder = library.sandboxes.get((product or "", version))
+    parts = [
+        msgspec.json.encode(job.answer),
+        msgspec.json.encode(job.procedure),
+        version.encode(),
+        msgspec.json.encode(folder.spec if folder else None),
+        image.encode(),
+        msgspec.json.encode(sorted(settings.items())),
+    ]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
