@@ -4,9 +4,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import Queue
 
 from procexec.pipeline import Evaluation, Result, Tools, judged
 from procexec.trial import hints_of, uncovered
@@ -24,66 +25,79 @@ class Done:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A job has no result left; ``error`` is a bug that it met."""
+
+    error: BaseException | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """Evaluates jobs on several workers. ``key_of`` gives a result's reuse key."""
+    """Evaluates jobs on several workers. ``key_of`` gives a result's reuse key.
+
+    ``begun`` is told the key of each result that is being made.
+    """
 
     library: Library
     benches: Benches
     tools: Tools
     workers: int
     key_of: Callable[[Job, str], str]
+    begun: Callable[[str], None] = lambda _key: None
     stop: threading.Event = field(default_factory=threading.Event)
-    current: dict[int, str] = field(default_factory=dict)
 
     def results(self, jobs: Iterator[Job], known: Callable[[Job, str], bool]) -> Iterator[Done]:
-        """Yield results as they come, in any order; those that are known already are left out.
+        """Yield each result as it comes, in any order; those that are known are left out.
 
-        Stops handing out work, and drops what was not finished, once ``stop`` is set.
+        Hands out no more work, and drops what was not finished, once ``stop`` is set.
         """
+        told: Queue[Done | Ended] = Queue()
+        running = 0
         with ThreadPoolExecutor(self.workers, thread_name_prefix="answer") as pool:
-            pending: set[Future[list[Done]]] = set()
             for job in jobs:
                 versions = tuple(v for v in job.versions if not known(job, v))
                 if self.stop.is_set():
                     break
-                if not versions:
-                    continue
-                pending.add(pool.submit(self._evaluate, replace(job, versions=versions)))
-                if len(pending) >= self.workers + AHEAD:
-                    yield from self._finished(pending)
-            while pending:
-                yield from self._finished(pending)
+                if versions:
+                    pool.submit(self._evaluate, replace(job, versions=versions), told)
+                    running += 1
+                while running >= self.workers + AHEAD:
+                    item = told.get()
+                    running -= isinstance(item, Ended)
+                    yield from self._kept(item)
+            while running:
+                item = told.get()
+                running -= isinstance(item, Ended)
+                yield from self._kept(item)
 
-    def _finished(self, pending: set[Future[list[Done]]]) -> Iterator[Done]:
-        done, rest = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
-        pending.clear()
-        pending |= rest
-        for future in done:
-            for item in future.result():
-                if not self.stop.is_set():
-                    yield item
+    def _kept(self, item: "Done | Ended") -> Iterator[Done]:
+        if isinstance(item, Ended):
+            if item.error is not None:
+                raise item.error
+        elif not self.stop.is_set():
+            yield item
 
-    def _evaluate(self, job: Job) -> list[Done]:
-        if self.stop.is_set():
-            return []
-        thread = threading.get_ident()
-        self.current[thread] = job.answer.id
-        found: list[Done] = []
-        began = time.monotonic()
+    def _evaluate(self, job: Job, told: "Queue[Done | Ended]") -> None:
+        error: BaseException | None = None
         try:
-            for result in self._of(job):
-                now = time.monotonic()
-                keyed = replace(result.answer, reuse_key=self.key_of(job, result.answer.version))
-                found.append(
-                    Done(job=job, result=replace(result, answer=keyed), seconds=now - began)
-                )
-                began = now
-                if self.stop.is_set():
-                    break
-        finally:
-            self.current.pop(thread, None)
-        return found
+            for done in self._timed(job):
+                told.put(done)
+        except BaseException as e:  # noqa: BLE001 - a bug, raised again where results are taken
+            error = e
+        told.put(Ended(error))
+
+    def _timed(self, job: Job) -> Iterator[Done]:
+        results = self._of(job)
+        for version in job.versions:
+            if self.stop.is_set():
+                return
+            self.begun(f"{job.answer.id}@{version}")
+            began = time.monotonic()
+            result = next(results)
+            keyed = replace(result.answer, reuse_key=self.key_of(job, result.answer.version))
+            seconds = time.monotonic() - began
+            yield Done(job=job, result=replace(result, answer=keyed), seconds=seconds)
 
     def _of(self, job: Job) -> Iterator[Result]:
         if job.procedure is None:

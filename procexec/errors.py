@@ -29,7 +29,7 @@ class UserError(ProcexecError):
     exit_code = 2
 
 
-class InputErrors(UserError):
+class InputErrors(UserError):  # noqa: N818 - it is several errors
     """All errors that were found in the input files, in reading order."""
 
     def __init__(self, errors: Sequence[UserError]) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
+from procexec.align.alignment import Documented
 from procexec.align.find import rank
 from procexec.errors import UserError
 from procexec.extract.extraction import extract
 from procexec.model.document import Answer, Procedure, version_key
+from procexec.model.step import Action
 from procexec.read.answers import AnswerFile, NumberedAnswer
 from procexec.read.check import Known, check_answers, check_procedures, check_versions
 from procexec.read.procedures import read_procedures
@@ -103,7 +105,8 @@ def jobs(file: AnswerFile, library: Library, selection: Selection) -> Iterator[J
 
 
 def _job(item: NumberedAnswer, library: Library, selection: Selection) -> Job | None:
-    answer, notes = item.answer, ()
+    answer = item.answer
+    notes: tuple[str, ...] = ()
     procedure_id = answer.procedure
     if procedure_id is UNSET:
         procedure_id, notes = _found(answer, library)
@@ -125,8 +128,8 @@ def _job(item: NumberedAnswer, library: Library, selection: Selection) -> Job | 
 def _found(answer: Answer, library: Library) -> tuple[str | None, tuple[str, ...]]:
     """Return the procedure that fits question and answer best, and a note that says so."""
     candidates = [p for p in library.procedures.values() if answer.product in (None, p.product)]
-    documents = []
-    actions = []
+    documents: list[Documented] = []
+    actions: list[Action] = []
     for procedure in candidates:
         version = procedure.versions[-1]
         spec = library.sandboxes[procedure.product, version].spec

@@ -139,10 +139,13 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
             batch = _batch(settings, library, shop, chosen_judge)
             known = _Known(journal, batch)
             _write_manifest(settings, file, library, shop, total)
+            if journal.torn is not None:
+                tell(f"the last row of an earlier run was cut off; it is kept in {journal.torn}")
             with (
                 stopping(batch.stop, shop.end_all, tell) as told,
                 Progress(total=total, quiet=settings.quiet, file=sys.stderr) as progress,
             ):
+                batch.begun = progress.started
                 for done in batch.results(jobs(file, library, wanted), known.is_known):
                     _keep(settings.out, journal, done)
                     progress.finished(done.result.answer)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-Id = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=64)]
-ProcedureId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$")]
-Version = Annotated[str, Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=32)]
+Id = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*$(?!\n)", max_length=64)]
+ProcedureId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$(?!\n)")]
+Version = Annotated[str, Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$(?!\n)", max_length=32)]
 Value = str | int
 
 
@@ -35,7 +35,7 @@ class Answer(Document, frozen=True):
     answer: str
     question: str = ""
     product: Name | None = None
-    procedure: ProcedureId | None | UnsetType = UNSET
+    procedure: ProcedureId | UnsetType | None = UNSET
     versions: tuple[Version, ...] = ()
     citations: tuple[Citation, ...] = ()
     slices: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Answer(Document, frozen=True):
 
     def __post_init__(self) -> None:
         if "\0" in self.answer:
-            raise ValueError("the answer contains a NUL character, which no shell accepts")
+            raise ValueError("`answer` contains a NUL character, which no shell accepts")
 
 
 class Source(Document, frozen=True):
@@ -54,14 +54,14 @@ class Source(Document, frozen=True):
     url: str
     section: str = ""
     version: str = ""
-    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")] | None = None
 
 
 class Realisation(Document, frozen=True):
     """How a step is run on some versions: ``versions`` is e.g. ``<2.23`` or ``>=2.46``."""
 
     run: str
-    versions: Annotated[str, Meta(pattern=r"^(<|<=|>|>=|==)[0-9][0-9A-Za-z.]*$")]
+    versions: Annotated[str, Meta(pattern=r"^(<|<=|>|>=|==)[0-9][0-9A-Za-z.]*$(?!\n)")]
 
 
 class FileContent(Document, frozen=True):

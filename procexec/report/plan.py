@@ -87,10 +87,8 @@ def alignment_text(
 ) -> str:
     """Return an alignment for the terminal: the answer's atoms, and what is documented for each."""
     exact = "" if alignment.optimal else f", not proven optimal (gap {alignment.gap})"
-    lines = [
-        f"{shown(answer)} beside the documentation of {version}: cost {alignment.cost}, "
-        f"fitness {alignment.fitness:.2f}{exact}"
-    ]
+    beside = f"{shown(answer)} beside the documentation of {version}"
+    lines = [f"{beside}: cost {alignment.cost}, fitness {alignment.fitness:.2f}{exact}"]
     for move in alignment.moves:
         lines += _move_lines(move, alignment, texts)
     for name, branch in sorted(alignment.branches.items()):

@@ -1,4 +1,4 @@
-r"""Untrusted text on a terminal or in a CI log: nothing in it is obeyed, little is lost.
+"""Untrusted text on a terminal or in a CI log: nothing in it is obeyed, little is lost.
 
 What answers and their commands print may hold escape sequences (clipboard, title, colours),
 characters that reorder or hide others, and words that a CI runner takes for commands. All patterns
