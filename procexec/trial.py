@@ -76,7 +76,12 @@ def try_out(
     doc = document(bench.procedure, bench.version, bench.spec)
     extraction = extract(answer.answer, hints_of(bench.spec))
     alignment = align([step.action for step in extraction.steps], doc)
-    planned = plan(extraction.steps, alignment, _values(answer, bench.procedure, alignment))
+    planned = plan(
+        extraction.steps,
+        alignment,
+        _values(answer, bench.procedure, alignment),
+        bench.spec.sessions,
+    )
     reference = references.get(bench, alignment.branches)
     evidence = Evidence(
         answer=answer,

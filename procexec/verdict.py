@@ -357,7 +357,7 @@ class _Case:
 
     def _missing(self) -> Iterator[Finding]:
         seen: set[str] = set()
-        for move in self.moves:
+        for move in self.moves if self.runs else ():
             if move.kind is not MoveKind.PROCEDURE_ONLY or move.label is not Label.MISSING:
                 continue
             atom = self.atoms[move.node or ""]

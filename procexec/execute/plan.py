@@ -8,6 +8,7 @@ from dataclasses import replace
 from procexec.execute.runnable import needs_network
 from procexec.execute.values import KnownValues, resolve
 from procexec.model.alignment import Alignment, Label, MoveKind
+from procexec.model.document import SessionProgram
 from procexec.model.plan import Blocked, Plan, PlannedStep
 from procexec.model.result import Code
 from procexec.model.step import (
@@ -24,8 +25,16 @@ from procexec.model.step import (
 END_OF_INPUT = "\x04"
 
 
-def plan(steps: Sequence[AnswerStep], alignment: Alignment, known: KnownValues) -> Plan:
-    """Return the plan of an answer: replies go to the command before them."""
+def plan(
+    steps: Sequence[AnswerStep],
+    alignment: Alignment,
+    known: KnownValues,
+    sessions: Sequence[SessionProgram] = (),
+) -> Plan:
+    """Return the plan of an answer: replies go to the command before them.
+
+    A program that takes statements (``sessions``) is left when all that the answer types is typed.
+    """
     watched = _watched(alignment)
     planned: list[PlannedStep] = []
     values: dict[str, str] = {}
@@ -36,7 +45,14 @@ def plan(steps: Sequence[AnswerStep], alignment: Alignment, known: KnownValues) 
         names = step.placeholders
         values |= {n: v for n in names if (v := known.of(n)) is not None}
         planned.append(_planned(k, step.action, names, known, watched=k in watched))
-    return Plan(steps=tuple(planned), values=values)
+    left = tuple(_left_at_end(step, sessions) for step in planned)
+    return Plan(steps=left, values=values)
+
+
+def _left_at_end(step: PlannedStep, sessions: Sequence[SessionProgram]) -> PlannedStep:
+    words = step.text.split()
+    opens = bool(words) and any(words[0] == session.program for session in sessions)
+    return replace(step, at_end=END_OF_INPUT) if opens and step.replies else step
 
 
 def documented_plan(actions: Sequence[Action]) -> Plan:

@@ -1,13 +1,18 @@
 """Markdown to blocks in reading order, with their lines."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+_TAB = re.compile(r"={3}[!+]?\s")
+_ADMONITION = re.compile(r"(?:!{3}|\?{3}\+?)\s")
+_MAX_DEPTH = 8
+_FENCE = re.compile(r"^\s*(?:`{3}|~{3})", re.MULTILINE)
 
 
 class BlockKind(StrEnum):
@@ -64,10 +69,44 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 
 
-def blocks(markdown: str) -> tuple[Block, ...]:
-    """Return the blocks of a Markdown text in reading order. Never raises."""
+def blocks(markdown: str, *, depth: int = 0) -> tuple[Block, ...]:
+    """Return the blocks of a Markdown text in reading order. Never raises.
+
+    ``depth`` is how many tabs and admonitions it stands in.
+    """
     normal = markdown.replace("\r\n", "\n").replace("\r", "\n")
-    return tuple(_Reader(normal.split("\n")).read(_markdown().parse(normal)))
+    found = _Reader(normal.split("\n")).read(_markdown().parse(normal))
+    return tuple(_nested(found, depth) if depth < _MAX_DEPTH else found)
+
+
+def _nested(found: Iterable[Block], depth: int) -> Iterator[Block]:
+    """Read what is indented below a tab or an admonition as the Markdown that it is."""
+    before: Block | None = None
+    for block in found:
+        if before is not None and _is_markdown(block, below=before):
+            for inner in blocks(block.text, depth=depth + 1):
+                yield replace(
+                    inner,
+                    line=inner.line + block.line - 1,
+                    column=inner.column + block.column - 1,
+                    indented=True,
+                    spans=tuple(_moved(span, block) for span in inner.spans),
+                )
+        else:
+            yield block
+        before = block
+
+
+def _is_markdown(block: Block, *, below: Block) -> bool:
+    """Tell whether indented text is no code: all below an admonition, what has fences below a tab."""
+    if block.kind is not BlockKind.CODE or not block.indented:
+        return False
+    tab = _TAB.match(below.text) and _FENCE.search(block.text)
+    return bool(_ADMONITION.match(below.text) or tab)
+
+
+def _moved(span: Span, block: Block) -> Span:
+    return replace(span, line=span.line + block.line - 1, column=span.column + block.column - 1)
 
 
 class _Reader:
@@ -100,6 +139,8 @@ class _Reader:
                     rows[-1].append(_plain(token))
                 case "inline":
                     yield self._prose(token)
+                case _:
+                    pass
 
     def _track(self, token: Token) -> None:
         match token.type:
@@ -120,6 +161,8 @@ class _Reader:
                 self.heading = int(token.tag[1:])
             case "heading_close":
                 self.heading = 0
+            case _:
+                pass
 
     def _context(self) -> dict[str, int | bool]:
         item, ordered = self.items[-1] if self.items else (0, False)
@@ -134,9 +177,8 @@ class _Reader:
         first, end = token.map or [0, 0]
         fenced = token.type == "fence"
         start = first + 1 if fenced else first
-        closed = not fenced or (
-            end - 1 > first and self.lines[end - 1].strip().startswith(token.markup[:3] or "`")
-        )
+        last = self.lines[end - 1].lstrip("> \t") if end - 1 > first else ""
+        closed = not fenced or last.startswith(token.markup)
         info = token.info.strip()
         return Block(
             kind=BlockKind.CODE,
@@ -186,8 +228,14 @@ class _Reader:
                 column += len(text)
             else:
                 line += text == "\n"
-                column = 0 if text == "\n" else column
+                column = 0 if text == "\n" else self._column_of(text, line, column)
                 yield Span(text=text, code=False, line=line, column=column + 1)
+                column += 0 if text == "\n" else len(text)
+
+    def _column_of(self, text: str, line: int, column: int) -> int:
+        """Return where plain text stands on its line; where it was unescaped, the best guess."""
+        at = self.lines[line - 1].find(text, column) if line <= len(self.lines) else -1
+        return at if at >= 0 else column
 
     def _find(self, text: str, line: int, column: int) -> tuple[int, int]:
         """Return the place of a code span: the next one with this text after the last."""

@@ -20,6 +20,7 @@ _AT_END = re.compile(r"(?i)\b(?:at|to) the (?:end|bottom)\b")
 _DELETE_LINE = re.compile(r"(?i)\b(?:remove|delete|drop)\b[^`]*\bline")
 _PRESS = re.compile(r"(?i)\b(?:press|hit|type)\s*$")
 _WRITE = re.compile(r"(?i)\b(?:write|type|insert|enter)\s*$")
+_GOES_ON = re.compile(r"(?i)^(?:\W|and|then|next)*$")
 _ESCAPE_AFTER = re.compile(r"(?i)^\W*(?:,|and|then|press|hit|\s)*\besc(?:ape)?\b")
 
 
@@ -45,11 +46,15 @@ def _literal_keys(spans: tuple[Span, ...]) -> tuple[str, ...]:
         escape = ESCAPE if _ESCAPE_AFTER.match(after) else ""
         if _VI_COMMAND.match(span.text):
             keys.append(span.text + "\r")
-        elif _PRESS.search(before) and len(span.text) <= 2:
-            keys.append(span.text + escape)
-        elif _WRITE.search(before) and keys:
+        elif _is_pressed(span.text, before, after_keys=bool(keys)):
             keys.append(span.text + escape)
     return tuple(keys)
+
+
+def _is_pressed(text: str, before: str, *, after_keys: bool) -> bool:
+    if after_keys and _WRITE.search(before):
+        return True
+    return len(text) <= 2 and bool(_PRESS.search(before) or (after_keys and _GOES_ON.match(before)))
 
 
 def _edit(text: str, codes: list[str]) -> tuple[str, ...]:

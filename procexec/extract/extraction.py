@@ -6,10 +6,17 @@ from dataclasses import dataclass, field, replace
 
 from procexec.extract.blocks import Block, BlockKind, blocks
 from procexec.extract.decline import decline_in
-from procexec.extract.fenced import SHELL, from_code, session_from_payload
+from procexec.extract.fenced import (
+    SHELL,
+    from_code,
+    is_shown,
+    last_sentence,
+    session_from_payload,
+)
 from procexec.extract.files import file_step
 from procexec.extract.hints import Hints
-from procexec.extract.prose import Context, from_prose, from_table
+from procexec.extract.prose import Context, from_prose, from_table, why_not_run
+from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
     Command,
@@ -18,6 +25,7 @@ from procexec.model.step import (
     Skipped,
     SkipReason,
 )
+from procexec.shell.parse import placeholders
 
 _TAB = re.compile(r'^={3,}[!+]?\s+"([^"]+)"')
 _OUR_PLATFORM = re.compile(
@@ -42,13 +50,17 @@ def extract(markdown: str, hints: Hints) -> Extraction:
 
     Never raises: whatever cannot be understood is left as prose.
     """
-    reader = _Reader(hints, blocks(markdown))
+    found = blocks(markdown)
+    reader = _Reader(hints, found, tuple(_labels_above(found)))
     reader.read()
+    declines = decline_in(markdown)
+    if not reader.steps and not declines:
+        reader.take_mentions()
     ordered = sorted(enumerate(reader.steps), key=lambda pair: (pair[1].line, pair[0]))
     return Extraction(
         steps=tuple(step for _, step in ordered),
         skipped=tuple(reader.skipped),
-        declines=decline_in(markdown),
+        declines=declines,
     )
 
 
@@ -56,6 +68,7 @@ def extract(markdown: str, hints: Hints) -> Extraction:
 class _Reader:
     hints: Hints
     blocks: tuple[Block, ...]
+    labels: tuple[Block | None, ...]
     steps: list[AnswerStep] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     lead: str = ""
@@ -75,11 +88,30 @@ class _Reader:
             if block.kind in (BlockKind.PROSE, BlockKind.HEADING):
                 self.lead, self.lead_item = block.prose, block.item
 
+    def take_mentions(self) -> None:
+        """Take the whole commands that are only mentioned for steps: the answer has no other."""
+        mentioned = [s for s in self.skipped if s.reason is SkipReason.MENTION]
+        whole = [s for s in mentioned if len(s.text.split()) > 2]
+        self.skipped = [s for s in self.skipped if s not in whole]
+        self.steps += [
+            AnswerStep(
+                action=Command(text=s.text),
+                line=s.line,
+                column=s.column,
+                confidence=0.5,
+                reason="a command that is mentioned in an answer without any other step",
+                placeholders=placeholders(s.text),
+            )
+            for s in whole
+        ]
+
     def _left_out(self, k: int) -> SkipReason | None:
-        if _other_platform(self.blocks, k):
+        if _other_platform(self.blocks[k], self.labels[k]):
             return SkipReason.OTHER_PLATFORM
         if self.steps and _in_alternative(self.blocks, k):
             return SkipReason.ALTERNATIVE
+        if self.blocks[k].kind is BlockKind.CODE:
+            return why_not_run(last_sentence(self.lead))
         return None
 
     def _skip(self, block: Block, reason: SkipReason) -> None:
@@ -94,14 +126,10 @@ class _Reader:
 
     def _code(self, block: Block) -> None:
         last = self.steps[-1] if self.steps else None
-        if block.language not in SHELL:
-            if last and (session := session_from_payload(last, block, self.hints)):
-                self.steps[-1] = session
-                return
-            if step := file_step(block, self.lead):
-                self.steps.append(step)
-                return
-        elif step := file_step(block, self.lead):
+        if last and (session := session_from_payload(last, block, self.hints)):
+            self.steps[-1] = session
+            return
+        if step := file_step(block, self.lead):
             self.steps.append(step)
             return
         found = from_code(block, self.lead, self.hints)
@@ -126,35 +154,52 @@ class _Reader:
             and following.item == block.item
             and block.prose.rstrip(" *_").endswith(":")
             and following.language in SHELL
+            and not is_shown(following, block.prose, self.hints)
         )
         edited = last is not None and isinstance(last.action, Input)
-        return Context(last=last, in_editor=self._in_editor(), edited=edited, leads_to_code=leads)
+        return Context(
+            last=last,
+            in_editor=self._in_editor(),
+            edited=edited,
+            leads_to_code=leads,
+            session=self._session(),
+        )
+
+    def _session(self) -> SessionProgram | None:
+        """Return the program that the last command opens and that still takes statements."""
+        commands = [s for s in self.steps if not isinstance(s.action, Input)]
+        if not commands or not isinstance(commands[-1].action, Command):
+            return None
+        return self.hints.session_of(commands[-1].action.text)
 
     def _in_editor(self) -> bool:
         """Tell whether the last command opens an editor, as far as the text tells."""
-        commands = [s for s in self.steps if not isinstance(s.action, Input)]
-        return (
-            bool(commands)
-            and isinstance(commands[-1].action, Command)
-            and bool(_EDITORS.search(commands[-1].action.text))
-        )
+        others = (s.action for s in reversed(self.steps) if not isinstance(s.action, Input))
+        last = next(others, None)
+        return isinstance(last, Command) and bool(_EDITORS.search(last.text))
 
 
-def _other_platform(all_blocks: tuple[Block, ...], k: int) -> bool:
-    """Tell whether the block stands under a tab, heading or label of another platform.
+def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:
+    """Yield for each block the platform label that it stands under, if any.
 
     A heading covers all until the next one; a tab or a bold label the code directly below it.
     """
-    block = all_blocks[k]
-    if block.kind is BlockKind.HEADING or _label(block) is not None:
-        return False
-    prose_between = False
-    for before in reversed(all_blocks[:k]):
-        label = _label(before)
-        if label is not None and (before.kind is BlockKind.HEADING or not prose_between):
-            return _is_other(label) and _covers(before, block)
-        prose_between |= before.kind is not BlockKind.CODE
-    return False
+    heading: Block | None = None
+    near: Block | None = None
+    for block in all_blocks:
+        label = _label(block)
+        yield None if label is not None else near or heading
+        if block.kind is BlockKind.HEADING:
+            heading, near = block, None
+        elif label is not None:
+            near = block
+        elif block.kind is not BlockKind.CODE and not block.indented:
+            near = None
+
+
+def _other_platform(block: Block, label: Block | None) -> bool:
+    """Tell whether the label that a block stands under is of another platform and covers it."""
+    return label is not None and _is_other(_label(label) or "") and _covers(label, block)
 
 
 def _covers(label: Block, block: Block) -> bool:

@@ -39,6 +39,8 @@ _PROMPT = re.compile(
     r"(?:\[?[\w.-]+@[\w.-]+(?:[: ][^$#%>\n]*?)?\]?|[~/][\w./~-]*)? ?[$%❯➜]|"
     r"(?:\([\w.+-]+\) ?)?\[?root@[\w.-]+(?:[: ][^$#%>\n]*?)?\]?#|\[root@[^\]]*\]#)(?: +|$)"
 )
+_BROKEN_CONTINUATION = re.compile(r"\\[ \t]+$", re.MULTILINE)
+_MOST_LINES = 400  # of one command typed at a prompt
 _ROOT_PROMPT = re.compile(r"^# +(?=\S)")
 _OUTPUT_PROSE = re.compile(
     r"(?i)\b(you (?:should|will|would) (?:then )?(?:see|get)|(?:expected |sample |example )?outputs?\b"
@@ -67,9 +69,15 @@ def from_code(block: Block, prose: str, hints: Hints) -> Found:
         return _none(block, SkipReason.OTHER_LANGUAGE)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
-    if _OUTPUT_PROSE.search(_last_sentence(prose)) and not _starts_known(block.text, hints):
+    if is_shown(block, prose, hints):
         return _none(block, SkipReason.OUTPUT)
     return _script(block, prose, hints)
+
+
+def is_shown(block: Block, prose: str, hints: Hints) -> bool:
+    """Tell whether a block without prompts is output that the text before it announces."""
+    announced = _OUTPUT_PROSE.search(last_sentence(prose)) and not _has_prompts(block)
+    return bool(announced) and not _starts_known(block.text, hints)
 
 
 def _none(block: Block, reason: SkipReason) -> Found:
@@ -77,7 +85,7 @@ def _none(block: Block, reason: SkipReason) -> Found:
     return Found(skipped=(piece,))
 
 
-def _last_sentence(prose: str) -> str:
+def last_sentence(prose: str) -> str:
     sentences = re.split(r"(?<=[.!?])\s+", prose.strip())
     return sentences[-1] if sentences else ""
 
@@ -104,12 +112,15 @@ def _starts_known(text: str, hints: Hints) -> bool:
 def _script(block: Block, prose: str, hints: Hints) -> Found:
     steps: list[AnswerStep] = []
     skipped: list[Skipped] = []
+    goes_on = False
     for s in statements(block.text):
         row = block.text.count("\n", 0, s.start)
         column = s.start - (block.text.rfind("\n", 0, s.start) + 1)
         line, at = block.line + row, block.column + column
         known = _starts_known(s.text, hints) or bool(re.match(r"[A-Za-z_]\w*=", s.text))
-        if not known and _is_output(s.text, block, after_steps=bool(steps)):
+        meant = known or goes_on
+        goes_on = bool(_BROKEN_CONTINUATION.search(s.text))
+        if not meant and _is_output(s.text, block, after_steps=bool(steps)):
             skipped.append(Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT))
             continue
         steps.append(
@@ -145,7 +156,7 @@ def _doubts(text: str, *, complete: bool) -> tuple[str, ...]:
     doubts = [] if complete else ["the shell text is not complete"]
     if re.search(r"[“”‘’]|(?<=\s)[–—](?=\w)|\u00a0|…", text):
         doubts.append("typographic characters")
-    if re.search(r"\\[ \t]+$", text, re.MULTILINE):
+    if _BROKEN_CONTINUATION.search(text):
         doubts.append("a blank after the backslash at the end of a line")
     return tuple(doubts)
 
@@ -197,7 +208,9 @@ class _Terminal:
         start = k
         text = lines[k][len(prompt) :]
         k += 1
-        while k < len(lines) and _goes_on(text) and not _PROMPT.match(lines[k]):
+        while k < min(len(lines), start + _MOST_LINES) and _goes_on(text):
+            if _PROMPT.match(lines[k]):
+                break
             text += "\n" + re.sub(r"^> ?", "", lines[k])
             k += 1
         if not text.strip():
@@ -309,5 +322,7 @@ def session_from_payload(command: AnswerStep, block: Block, hints: Hints) -> Ans
         return None
     lines = tuple(line for line in block.text.split("\n") if line.strip())
     typed = [hints.session_line(line, spec) for line in lines]
+    if block.language in SHELL and all(t is None for t in typed):
+        return None
     kept = tuple(t for t in typed if t is not None) if any(t is not None for t in typed) else lines
     return replace(command, action=Session(program=command.action.text, lines=kept))

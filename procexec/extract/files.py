@@ -7,7 +7,7 @@ from procexec.model.step import AnswerStep, FileWrite, WriteMode
 
 _PATH = r"`(?P<path>[~./\w-][\w./~<>{}-]*[\w>}])`"
 _CREATE = re.compile(
-    rf"(?is)\b(?:create|make|add|write|save|put|place|store)\b[^.]*?\b(?:file|as|in|into|to|called|named)\b[^.`]*{_PATH}[^`]*$"
+    rf"(?is)\b(?:create|make|add|append|insert|paste|write|save|put|place|store)\b[^.]*?\b(?:file|as|in|into|to|called|named)\b[^.`]*{_PATH}[^`]*$"
     rf"|\b(?:create|write|save)\s+(?:the |a |your )?{_PATH.replace('path', 'path2')}[^`]*$"
 )
 _APPEND = re.compile(r"(?i)\b(?:append|to the end|at the end|at the bottom|as the last line)\b")

@@ -1,12 +1,14 @@
 """Sentences with code in them: commands, replies to prompts, keys for editors, directories."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from procexec.extract.blocks import Block, Span
 from procexec.extract.editor import SAVE, editor_keys
 from procexec.extract.hints import Hints
+from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
     Command,
@@ -20,7 +22,7 @@ from procexec.shell.parse import parse, placeholders
 
 _IMPERATIVE = re.compile(
     r"(?i)(?:\b(?:run|execute|use|type|enter|start|call|do|try|issue|invoke|launch|with|via|then|"
-    r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and)|[:\u2014\u2013])[\s*_(]*$"
+    r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and)|[:\u2014\u2013])[\s*_(,]*$"
 )
 _NEGATED = re.compile(
     r"(?i)\b(?:do ?n[o']t|never|avoid|instead of|rather than|without|not|no need to|no longer|"
@@ -38,6 +40,7 @@ _STATEMENT_AFTER = re.compile(
     r"prints|lists|would|can|cannot|can't|wipes?|leaves|writes|makes|reads|creates|deletes|removes|"
     r"needs|refuses|opens)\b"
 )
+_IS_SAID = re.compile(r"(?i)^\s*(?:is|are|was|would|means?|can|cannot|does not|doesn't)\b")
 _SHOULD_AFTER = re.compile(r"(?i)^\s*(?:should|will|must)\b")
 _DIRECTORY = re.compile(
     r"(?i)\b(?:(?:change|switch|cd)\s+(?:\w+\s+)?(?:into|to)|(?:go|step|move|navigate|jump)\s+(?:into|to|inside))\s+"
@@ -46,7 +49,8 @@ _DIRECTORY = re.compile(
 )
 _REPLY_VERB = re.compile(
     r"(?i)(?<!should )(?<!will )(?<!would )(?<!must )(?<!to )"
-    r"\b(?:type|enter|answer(?:ing)?|reply|say|respond|press|choose|pick|hit|give|confirm|input)\b"
+    r"\b(?:type|enter|answer(?:ing)?|reply|say|respond|press|choose|pick|hit|give|confirm|input|"
+    r"leave|quit|exit|finish|close)\b"
 )
 _REPLY_LEAD = re.compile(
     r"(?i)(?:\b(?:type|enter|answer|reply|say|respond|press|choose|pick|hit|give|with|then|and|or|by|"
@@ -60,7 +64,17 @@ _MANUAL_HEAD = re.compile(
     r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
 )
 _FULL_STOP = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])(?:\s+|$)")
+_FAR = 600  # characters before and after code that can say what it is for
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+
+
+_FORBIDDEN = re.compile(
+    r"(?i)\b(?:do ?n[o']t|never|must not|should ?n[o']t|avoid)\s+(?:ever |just |simply |try to )*"
+    r"(?:run|use|execut|type|enter|call|copy|past|do)(?:e|ing|ning)?\b"
+)
+_IF_IT_FAILS = re.compile(
+    r"(?i)^\W*(?:if|in case|should)\b[^,:]*\b(?:fails?|failed|wrong|error\w*|does ?n[o']t work|trouble)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +85,7 @@ class Context:
     in_editor: bool
     edited: bool
     leads_to_code: bool
+    session: SessionProgram | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +95,6 @@ class _Sentence:
     span: Span
     before: str
     after: str
-    opening: str
     whole: str
     starts_item: bool
 
@@ -131,6 +145,15 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                     )
 
 
+def why_not_run(lead: str) -> SkipReason | None:
+    """Return why a block is not to be run, as the sentence that leads to it says, or None."""
+    if _FORBIDDEN.search(lead):
+        return SkipReason.NEGATED
+    if _HISTORY.search(lead.rstrip(" :")):
+        return SkipReason.HISTORY
+    return SkipReason.CONDITIONAL if _IF_IT_FAILS.match(lead) else None
+
+
 def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep]:
     """Yield what the sentences of a block tell to type into the open editor."""
     if any(s.code and _is_command(s.text, hints) for s in block.spans):
@@ -178,27 +201,32 @@ def _is_reply_table(block: Block) -> bool:
 
 
 def _sentences(block: Block) -> Iterator[_Sentence]:
-    spans = block.spans
-    for k, span in enumerate(spans):
+    pieces = [f"`{s.text}`" if s.code else s.text for s in block.spans]
+    text = "".join(pieces)
+    breaks = [m.span() for m in _SENTENCE.finditer(text)]
+    end = 0
+    for span, piece in zip(block.spans, pieces, strict=True):
+        start, end = end, end + len(piece)
         if not span.code:
             continue
-        left = "".join(f"`{s.text}`" if s.code else s.text for s in spans[:k])
-        right = "".join(f"`{s.text}`" if s.code else s.text for s in spans[k + 1 :])
-        before = _SENTENCE.split(left)[-1] if not re.search(r"[.!?]\s+$", left) else ""
-        after = _SENTENCE.split(right)[0]
+        k = bisect_right(breaks, start, key=lambda pair: pair[1])
+        before = text[max(breaks[k - 1][1] if k else 0, start - _FAR) : start]
+        k = bisect_left(breaks, end, key=lambda pair: pair[0])
+        after = text[end : min(breaks[k][0] if k < len(breaks) else len(text), end + _FAR)]
         yield _Sentence(
             span=span,
             before=before,
             after=after,
-            opening=left,
-            whole=f"{before}`{span.text}`{after}",
-            starts_item=bool(block.item) and not left.strip(" *_"),
+            whole=f"{before}{piece}{after}",
+            starts_item=bool(block.item) and not text[:start].strip(" *_"),
         )
 
 
 def _step_of(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped | None:
+    if context.session is not None and _is_typed(s, block, hints):
+        return _input(s, (s.span.text + "\r",), "typed into the program that was started")
     if _is_directory(s, hints):
         return _directory(s)
     if _is_command(s.span.text, hints):
@@ -206,6 +234,14 @@ def _step_of(
     if last is not None and (keys := _reply(s)) is not None:
         return _input(s, keys, "a reply to a prompt")
     return None
+
+
+def _is_typed(s: _Sentence, block: Block, hints: Hints) -> bool:
+    """Tell whether code is a line for the program that is open: no command, and told to be typed."""
+    first = s.span.text.split(" ", 1)[0]
+    if hints.is_program(first) or _why_not(s, None) is not None:
+        return False
+    return _is_told(s, block) and bool(block.item)
 
 
 def _command_or_mention(
@@ -251,7 +287,7 @@ def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
 
 
 def _is_told(s: _Sentence, block: Block) -> bool:
-    if s.starts_item and block.ordered:
+    if s.starts_item and (block.ordered or not _IS_SAID.match(s.after)):
         return True
     if _STATEMENT_AFTER.match(s.after):
         return False
@@ -259,7 +295,7 @@ def _is_told(s: _Sentence, block: Block) -> bool:
         return True
     if block.item and re.search(r"(?i)\b(?:e\.g\.|i\.e\.|for example|such as)\W*$", s.before):
         return False
-    if _IMPERATIVE.search(s.before):
+    if _IMPERATIVE.search(s.before) or (block.item and s.before.endswith("(")):
         return True
     only_code = not s.before.strip(" *_(") and not s.after.strip(" *_.)!")
     return only_code or (bool(_SHOULD_AFTER.match(s.after)) and bool(block.item))
@@ -273,9 +309,7 @@ def _is_command(text: str, hints: Hints) -> bool:
     if not argv:
         return bool(script.commands[0].assignments) and bool(script.commands[1:])
     if len(argv) == 1 and not script.commands[0].redirects:
-        return (
-            argv[0] in hints.programs and bool(hints.session_of(text)) or argv[0] in ("make", "cd")
-        )
+        return bool(hints.session_of(text)) or argv[0] in ("make", "cd") or argv[0].startswith("./")
     return hints.is_program(argv[0]) and not _is_bare_subcommand(argv)
 
 
@@ -361,7 +395,9 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
         )
         return
     for sentence in _SENTENCE.split(text) if plain else ():
-        if _MANUAL_HEAD.match(sentence) and (block.ordered or "Then open" in sentence):
+        leads_on = sentence.rstrip(" *_").endswith(":")
+        told = block.ordered or "Then open" in sentence
+        if _MANUAL_HEAD.match(sentence) and told and not leads_on:
             yield AnswerStep(
                 action=Manual(text=sentence.strip()),
                 line=block.line,

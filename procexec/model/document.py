@@ -9,6 +9,7 @@ Id = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*$(?!\n)", max_length=64)]
 ProcedureId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$(?!\n)")]
 Version = Annotated[str, Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$(?!\n)", max_length=32)]
+Text = Annotated[str, Meta(min_length=1, pattern=r"\S")]
 Value = str | int
 
 
@@ -122,10 +123,10 @@ class Check(Document, frozen=True):
     """
 
     id: Id
-    run: str | None = None
+    run: Text | None = None
     exit: int | None = None
     stdout: str | None = None
-    file: str | None = None
+    file: Text | None = None
     exists: bool = True
     contains: str | None = None
     user: str | None = None
@@ -135,6 +136,8 @@ class Check(Document, frozen=True):
             raise ValueError("a check has exactly one of: run, file")
         if self.run is not None and self.exit is None and self.stdout is None:
             raise ValueError("a check that runs a command says which exit code or stdout it wants")
+        if self.run is not None and self.contains is not None:
+            raise ValueError("`contains` is about a file; a command's output is compared by stdout")
 
 
 class Procedure(Document, frozen=True):

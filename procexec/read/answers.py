@@ -6,6 +6,7 @@ import io
 import stat
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -103,12 +104,12 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[NumberedAnswer | UserError
                 line = line.removeprefix(BOM)
             if line.strip():
                 yield _decode_line(line, name, number)
-    except (OSError, EOFError, gzip.BadGzipFile) as e:
+    except (OSError, EOFError, zlib.error) as e:
         yield UserError(f"cannot be unpacked: {e}", at=Location(name, number + 1))
 
 
 def _decode_line(line: bytes, name: str, number: int) -> NumberedAnswer | UserError:
-    if len(line) > MAX_LINE_BYTES:
+    if len(line.removesuffix(b"\n")) > MAX_LINE_BYTES:
         message = f"the line is longer than {MAX_LINE_BYTES} bytes"
         return UserError(message, at=Location(name, number))
     try:

@@ -4,17 +4,23 @@ import difflib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
 from typing import Any, TypeVar, cast
 
 import msgspec
 import yaml
 
 from procexec.errors import UserError
-from procexec.location import Location
+from procexec.location import Location, locate
 from procexec.model.document import Document
 
 MAX_YAML_BYTES = 1 << 20
 MAX_DEPTH = 60
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_ESCAPE = re.compile(
+    r"\\u[dD][89aAbB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F]..)|\\.", re.DOTALL
+)
 
 D = TypeVar("D", bound=Document)
 
@@ -29,9 +35,9 @@ def decode_json(line: bytes, kind: type[D], *, file: str, number: int) -> D:
     """
     try:
         document = msgspec.json.decode(line, type=kind)
-        _refuse_duplicate_keys(line)
+        json.loads(line, object_pairs_hook=_refuse_duplicate_keys)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as e:
-        raise _json_error(e, line, kind, file=file, number=number) from e
+        raise _json_error(e, line, kind, Location(file, number)) from e
     return document
 
 
@@ -45,7 +51,7 @@ def decode_yaml(text: str, kind: type[D], *, file: str) -> D:
     if node is None:
         raise UserError("the file is empty", at=Location(file, 1))
     try:
-        return msgspec.convert(yaml.safe_load(text), kind)
+        return msgspec.convert(yaml.load(text, Loader=_Loader), kind)
     except msgspec.ValidationError as e:
         message, path = _message_and_path(str(e))
         at = _yaml_place(node, path, message)
@@ -56,25 +62,66 @@ def decode_yaml(text: str, kind: type[D], *, file: str) -> D:
         raise UserError(str(e), at=Location(file, 1)) from e
 
 
-def _refuse_duplicate_keys(line: bytes) -> None:
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in items]
-        if len(set(keys)) != len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"the key `{twice}` stands twice")
+def read_yaml(path: FilePath) -> str:
+    """Return the text of a YAML file.
 
-    json.loads(line, object_pairs_hook=pairs)
+    Raises:
+        UserError: it cannot be read, or is no UTF-8; with the place.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise UserError(f"cannot be read: {e.strerror}", at=Location(str(path), 1)) from e
+    try:
+        return data.decode()
+    except UnicodeDecodeError as e:
+        at = locate(data[: e.start].decode(), e.start)
+        raise UserError("not UTF-8", at=Location(str(path), *at)) from e
 
 
-def _json_error(e: Exception, line: bytes, kind: type[D], *, file: str, number: int) -> UserError:
+def place_in_yaml(text: str, path: Path, *, file: str) -> Location:
+    """Return where the value at a path stands in YAML that decodes."""
+    node = yaml.compose(text, Loader=_Loader)
+    return Location(file, *_yaml_place(node, path, ""))
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML in which only decimal numbers are numbers: ``12:30``, ``0755`` and dates are text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if not pair[0].endswith((":timestamp", ":int"))]
+    for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z"), list("-+0123456789")
+)
+
+
+def _refuse_duplicate_keys(items: list[tuple[str, Any]]) -> None:
+    keys = [key for key, _ in items]
+    if len(set(keys)) != len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key `{twice}` stands twice")
+
+
+def _json_error(e: Exception, line: bytes, kind: type[D], at: Location) -> UserError:
     if isinstance(e, RecursionError):
-        return UserError("nested too deeply", at=Location(file, number))
-    if isinstance(e, UnicodeDecodeError):
-        return UserError(f"not UTF-8 at byte {e.start + 1}", at=Location(file, number, e.start + 1))
+        return UserError("nested too deeply", at=at)
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as fault:
+        column = len(line[: fault.start].decode()) + 1
+        return UserError("not UTF-8", at=replace(at, column=column))
+    half = next((m for m in _ESCAPE.finditer(text) if m["half"]), None)
+    if half:
+        message = f"`{half[0]}` is half a surrogate pair, no character"
+        return UserError(message, at=replace(at, column=half.start() + 1))
     message, path = _message_and_path(str(e))
-    column = _json_column(line, path, message)
     return UserError(
-        message, at=Location(file, number, column), hint=_hint(message, kind, path, quote=False)
+        message,
+        at=replace(at, column=_json_column(text, path, message)),
+        hint=_hint(message, kind, path, quote=False),
     )
 
 
@@ -85,18 +132,54 @@ def _message_and_path(text: str) -> tuple[str, Path]:
         for key, index in re.findall(r"\.([\w-]+)|\[(\d+|\.\.\.)\]", where.strip("`"))
         if index != "..."
     ]
-    return message, tuple(path)
+    about = re.match(r"`(\w+)` ", message)  # a document's own check names the field it is about
+    return message, (*path, about[1]) if about else tuple(path)
 
 
-def _json_column(line: bytes, path: Path, message: str) -> int:
+def _json_column(text: str, path: Path, message: str) -> int:
     byte = re.search(r"\(byte (\d+)\)", message)
     if byte:
-        return len(line[: int(byte[1])].decode(errors="replace")) + 1
-    try:
-        node = yaml.compose(line.decode(errors="replace"), Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, RecursionError):
-        return 1
-    return _yaml_place(node, path, message)[1] if node is not None else 1
+        return len(text.encode()[: int(byte[1])].decode(errors="replace")) + 1
+    if "truncated" in message:
+        return len(text.rstrip()) + 1
+    unknown = re.search(r"unknown field `([^`]+)`", message)
+    places = list(_json_places(text))
+    if "stands twice" in message:
+        return next((p.key for k, p in enumerate(places) if p in places[:k]), 0) + 1
+    if unknown:
+        return next((p.key for p in places if p.path == (*path, unknown[1])), 0) + 1
+    return next((p.value for p in places if p.path == path), 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonPlace:
+    """Where a value and its key begin in JSON text; two are the same if their paths are."""
+
+    path: Path
+    value: int = field(compare=False)
+    key: int = field(compare=False)
+
+
+def _json_places(text: str) -> Iterator[_JsonPlace]:
+    """Yield the places of all values of JSON text that decodes, in reading order."""
+    stack: list[str | int] = []
+    key = 0
+    in_object = [False]
+    for m in _JSON_TOKEN.finditer(text):
+        match m[0]:
+            case "," | ":":
+                if m[0] == "," and isinstance(stack[-1], int):
+                    stack[-1] += 1
+            case "}" | "]":
+                in_object.pop()
+                del stack[-1]
+            case token if in_object[-1] and text[m.end() :].lstrip()[:1] == ":":
+                stack[-1], key = json.loads(token), m.start()
+            case token:
+                yield _JsonPlace(tuple(stack), m.start(), key)
+                if token in ("{", "["):
+                    in_object.append(token == "{")
+                    stack.append("" if token == "{" else 0)
 
 
 def _yaml_place(node: yaml.Node, path: Path, message: str) -> tuple[int, int]:
@@ -109,38 +192,29 @@ def _yaml_place(node: yaml.Node, path: Path, message: str) -> tuple[int, int]:
 
 
 def _child(node: yaml.Node, part: str | int) -> yaml.Node | None:
-    if isinstance(part, int) and isinstance(node, yaml.SequenceNode):
-        return cast("yaml.Node", node.value[part]) if part < len(node.value) else None
     if isinstance(node, yaml.MappingNode):
-        return next((v for k, v in node.value if k.value == part), None)
+        return next((value for key, value in node.value if key.value == part), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return cast("yaml.Node", node.value[part])
     return None
 
 
 def _hint(message: str, kind: type[Document], path: Path, *, quote: bool) -> str:
     unknown = re.search(r"unknown field `([^`]+)`", message)
     if unknown:
-        return did_you_mean(unknown[1], _field_names(kind))
-    if quote and "Expected `str`" in message and re.search(r"got `(float|int|bool)`", message):
+        return did_you_mean(unknown[1], _field_names(kind, path))
+    if quote and re.search(r"Expected `(?:\w+ \| )*str\b.*got `(float|int|bool)`", message):
         return 'quote it, e.g. "1.10"'
     missing = re.search(r"missing required field `([^`]+)`", message)
     return f"add `{missing[1]}`" if missing else ""
 
 
-def _field_names(kind: type[Document]) -> list[str]:
-    names: list[str] = []
-    seen: set[type] = set()
-
-    def collect(struct: type) -> None:
-        if struct in seen:
-            return
-        seen.add(struct)
-        for field in msgspec.structs.fields(struct):
-            names.append(field.encode_name)
-            for part in _structs_in(field.type):
-                collect(part)
-
-    collect(kind)
-    return names
+def _field_names(kind: type[Document], path: Path) -> list[str]:
+    """Return the fields of the document that stands at a path of another."""
+    for name in path:
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        kind = next(_structs_in(fields[name]), kind) if isinstance(name, str) else kind
+    return [field.encode_name for field in msgspec.structs.fields(kind)]
 
 
 def _structs_in(annotation: Any) -> Iterator[type]:
@@ -195,12 +269,19 @@ def _check_keys(node: yaml.Node, file: str) -> None:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
-            if key.value in seen or key.value == "<<":
-                at = Location(file, key.start_mark.line + 1, key.start_mark.column + 1)
-                raise UserError(f"the key `{key.value}` stands twice or is a merge key", at=at)
-            seen.add(str(key.value))
+            _check_key(key, seen, Location(file, *_yaml_place(key, (), "")))
+            seen.add(key.value)
             children.append(value)
     elif isinstance(node, yaml.SequenceNode):
         children = list(node.value)
     for child in children:
         _check_keys(child, file)
+
+
+def _check_key(key: yaml.Node, seen: set[str], at: Location) -> None:
+    if not isinstance(key, yaml.ScalarNode):
+        raise UserError("a key is a word, not a list or mapping", at=at)
+    if key.value == "<<":
+        raise UserError("merge keys are not allowed", at=at, hint="write the values out")
+    if key.value in seen:
+        raise UserError(f"the key `{key.value}` stands twice", at=at, hint="remove one")

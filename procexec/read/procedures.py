@@ -1,14 +1,13 @@
 """procedures/<product>/<name>.yaml: the documented procedures, cross-checked."""
 
-import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from procexec.errors import UserError
-from procexec.location import Location
 from procexec.model.document import Procedure
-from procexec.read.decode import decode_yaml, did_you_mean
+from procexec.read.decode import decode_yaml, did_you_mean, place_in_yaml, read_yaml
 
 
 def read_procedures(folder: Path) -> tuple[dict[str, Procedure], list[UserError]]:
@@ -20,13 +19,14 @@ def read_procedures(folder: Path) -> tuple[dict[str, Procedure], list[UserError]
         return {}, [UserError(f"there is no folder `{folder}`", hint=hint)]
     for path in sorted(folder.glob("*/*.yaml")):
         try:
-            procedure = read_procedure(path)
+            text = read_yaml(path)
+            procedure = decode_yaml(text, Procedure, file=str(path))
         except UserError as e:
             errors.append(e)
             continue
-        errors += _check_name(procedure, path)
         procedures[procedure.id] = procedure
-        errors += check_procedure(procedure, path.read_text(), str(path))
+        errors += _check_name(procedure, path, text)
+        errors += check_procedure(procedure, text, str(path))
     return procedures, errors
 
 
@@ -36,84 +36,80 @@ def read_procedure(path: Path) -> Procedure:
     Raises:
         UserError: with the place of the first fault of form.
     """
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as e:
-        raise UserError(f"cannot be read: {e}", at=Location(str(path), 1)) from e
-    return decode_yaml(text, Procedure, file=str(path))
+    return decode_yaml(read_yaml(path), Procedure, file=str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with the value at a path of the file."""
+
+    path: tuple[str | int, ...]
+    message: str
+    hint: str
 
 
 def check_procedure(procedure: Procedure, text: str, file: str) -> list[UserError]:
-    """Return the faults of meaning: unknown steps, duplicates, cycles, versions."""
-    return [
-        *_duplicates(procedure, text, file),
-        *_unknown_steps(procedure, text, file),
-        *_cycles(procedure, text, file),
-        *_unknown_versions(procedure, text, file),
-        *_empty_goal(procedure, file),
-    ]
+    """Return the faults of meaning in reading order: unknown steps, duplicates, cycles, versions."""
+    faults = (
+        *_duplicates(procedure),
+        *_unknown_steps(procedure),
+        *_cycles(procedure),
+        *_unknown_versions(procedure),
+    )
+    placed = [(place_in_yaml(text, fault.path, file=file), fault) for fault in faults]
+    placed.sort(key=lambda pair: (pair[0].line, pair[0].column))
+    return [UserError(fault.message, at=at, hint=fault.hint) for at, fault in placed]
 
 
-def _check_name(procedure: Procedure, path: Path) -> list[UserError]:
+def _check_name(procedure: Procedure, path: Path, text: str) -> list[UserError]:
     expected = f"{path.parent.name}/{path.stem}"
-    if procedure.id == expected and procedure.product == path.parent.name:
-        return []
-    message = f"the id `{procedure.id}` does not fit the file's name"
-    return [UserError(message, at=Location(str(path), 1), hint=f"call it `{expected}`")]
+    if procedure.id != expected:
+        message = f"the id `{procedure.id}` does not fit the file's name"
+        at = place_in_yaml(text, ("id",), file=str(path))
+        return [UserError(message, at=at, hint=f"call it `{expected}`")]
+    if procedure.product != path.parent.name:
+        message = f"the product `{procedure.product}` does not fit the folder's name"
+        at = place_in_yaml(text, ("product",), file=str(path))
+        return [UserError(message, at=at, hint=f"call it `{path.parent.name}`")]
+    return []
 
 
-def _place(text: str, file: str, pattern: str) -> Location:
-    found = re.search(pattern, text, re.MULTILINE)
-    if not found:
-        return Location(file, 1)
-    start = found.start(1) if found.lastindex else found.start()
-    line = text.count("\n", 0, start) + 1
-    return Location(file, line, start - (text.rfind("\n", 0, start) + 1) + 1)
+def _duplicates(procedure: Procedure) -> Iterator[_Fault]:
+    goal = [check.id for check in procedure.goal]
+    must_not = [check.id for check in procedure.must_not]
+    yield from _repeated("step", "steps", [step.id for step in procedure.steps], [])
+    yield from _repeated("check", "goal", goal, [])
+    yield from _repeated("check", "must_not", must_not, goal)
 
 
-def _duplicates(procedure: Procedure, text: str, file: str) -> Iterator[UserError]:
-    for kind, ids in (
-        ("step", [step.id for step in procedure.steps]),
-        ("check", [check.id for check in (*procedure.goal, *procedure.must_not)]),
-    ):
-        for name in dict.fromkeys(i for i in ids if ids.count(i) > 1):
-            at = _place(
-                text, file, rf"id:\s*['\"]?{re.escape(name)}\b[\s\S]*?id:\s*({re.escape(name)})\b"
-            )
-            yield UserError(f"two {kind}s are called `{name}`", at=at, hint="rename one")
+def _repeated(kind: str, part: str, ids: list[str], taken: list[str]) -> Iterator[_Fault]:
+    for k, name in enumerate(ids):
+        if name in taken or name in ids[:k]:
+            yield _Fault((part, k, "id"), f"two {kind}s are called `{name}`", "rename one")
 
 
-def _unknown_steps(procedure: Procedure, text: str, file: str) -> Iterator[UserError]:
+def _unknown_steps(procedure: Procedure) -> Iterator[_Fault]:
     ids = [step.id for step in procedure.steps]
-    for step in procedure.steps:
-        for name in step.after:
+    for k, step in enumerate(procedure.steps):
+        for j, name in enumerate(step.after):
             if name not in ids:
-                at = _place(
-                    text,
-                    file,
-                    rf"id:\s*{re.escape(step.id)}\b[\s\S]*?(?<![\w-])({re.escape(name)})(?![\w-])",
-                )
                 message = f"step `{step.id}` comes after `{name}`, which is no step"
-                yield UserError(message, at=at, hint=did_you_mean(name, ids))
+                yield _Fault(("steps", k, "after", j), message, did_you_mean(name, ids))
 
 
-def _cycles(procedure: Procedure, text: str, file: str) -> Iterator[UserError]:
+def _cycles(procedure: Procedure) -> Iterator[_Fault]:
+    ids = [step.id for step in procedure.steps]
     try:
         TopologicalSorter({step.id: step.after for step in procedure.steps}).prepare()
     except CycleError as e:
-        circle = " -> ".join(reversed(e.args[1]))
-        at = _place(text, file, rf"id:\s*({re.escape(e.args[1][0])})\b")
-        yield UserError(f"the steps wait for each other: {circle}", at=at, hint="drop one `after`")
+        circle = e.args[1][::-1]
+        message = f"the steps wait for each other: {' -> '.join(circle)}"
+        yield _Fault(("steps", ids.index(circle[0]), "after"), message, "drop one `after`")
 
 
-def _unknown_versions(procedure: Procedure, text: str, file: str) -> Iterator[UserError]:
-    for version in procedure.documented_for:
+def _unknown_versions(procedure: Procedure) -> Iterator[_Fault]:
+    for k, version in enumerate(procedure.documented_for):
         if version not in procedure.versions:
-            at = _place(text, file, rf"documented_for:[\s\S]*?({re.escape(version)})")
             message = f"documented_for names `{version}`, which versions does not"
-            yield UserError(message, at=at, hint=did_you_mean(version, list(procedure.versions)))
-
-
-def _empty_goal(procedure: Procedure, file: str) -> Iterator[UserError]:
-    del procedure, file  # no goal: the goal is the end state of the reference run
-    yield from ()
+            hint = did_you_mean(version, list(procedure.versions))
+            yield _Fault(("documented_for", k), message, hint)

@@ -1,13 +1,14 @@
 """sandboxes/<product>/<version>/sandbox.yaml: what procexec knows about a product."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from procexec.errors import UserError
 from procexec.location import Location
 from procexec.model.document import SandboxSpec
-from procexec.read.decode import decode_yaml
+from procexec.read.decode import decode_yaml, place_in_yaml, read_yaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,39 +28,51 @@ def read_sandboxes(folder: Path) -> tuple[dict[tuple[str, str], SandboxFolder], 
         return {}, [UserError(f"there is no folder `{folder}`", hint=hint)]
     for path in sorted(folder.glob("*/*/sandbox.yaml")):
         try:
-            spec = decode_yaml(path.read_text(), SandboxSpec, file=str(path))
-        except (UserError, OSError, UnicodeDecodeError) as e:
-            errors.append(e if isinstance(e, UserError) else UserError(str(e)))
+            text = read_yaml(path)
+            spec = decode_yaml(text, SandboxSpec, file=str(path))
+        except UserError as e:
+            errors.append(e)
             continue
-        errors += _check(spec, path)
+        errors += _check(spec, path, text)
         found[spec.product, spec.version] = SandboxFolder(folder=path.parent, spec=spec)
     return found, errors
 
 
-def _check(spec: SandboxSpec, path: Path) -> list[UserError]:
-    errors = []
+def _check(spec: SandboxSpec, path: Path, text: str) -> Iterator[UserError]:
     at = Location(str(path), 1)
     if (path.parent.parent.name, path.parent.name) != (spec.product, spec.version):
         message = f"product `{spec.product}` and version `{spec.version}` do not fit the folder"
         hint = f"the folder says `{path.parent.parent.name}` and `{path.parent.name}`"
-        errors.append(UserError(message, at=at, hint=hint))
+        yield UserError(message, at=at, hint=hint)
     if not (path.parent / "Dockerfile").is_file():
-        errors.append(UserError("there is no Dockerfile beside it", at=at))
-    for pattern in _patterns(spec):
-        try:
-            re.compile(pattern)
-        except re.error as e:
-            errors.append(UserError(f"the pattern `{pattern}` is wrong: {e}", at=at))
-    return errors
+        yield UserError("there is no Dockerfile beside it", at=at)
+    for place, pattern, groups in _patterns(spec):
+        wrong = _wrong(pattern, groups)
+        if wrong:
+            where = place_in_yaml(text, place, file=str(path))
+            yield UserError(f"the pattern `{pattern}` is wrong: {wrong}", at=where)
 
 
-def _patterns(spec: SandboxSpec) -> list[str]:
-    return [
-        *(prompt.pattern for prompt in spec.prompts),
-        *(unsafe.pattern for unsafe in spec.unsafe),
-        *(
-            pattern
-            for session in spec.sessions
-            for pattern in (*session.prompts, *session.retarget, *session.quit, *session.read_only)
-        ),
-    ]
+def _wrong(pattern: str, groups: int) -> str:
+    try:
+        found = re.compile(pattern).groups
+    except re.error as e:
+        return str(e)
+    return f"it has no group {groups}" if found < groups else ""
+
+
+def _patterns(spec: SandboxSpec) -> Iterator[tuple[tuple[str | int, ...], str, int]]:
+    """Yield the place of each pattern, the pattern, and how many groups it needs."""
+    for k, prompt in enumerate(spec.prompts):
+        yield ("prompts", k, "pattern"), prompt.pattern, 0
+    for k, unsafe in enumerate(spec.unsafe):
+        yield ("unsafe", k, "pattern"), unsafe.pattern, 0
+    for k, session in enumerate(spec.sessions):
+        for name, patterns, groups in (
+            ("prompts", session.prompts, 0),
+            ("retarget", session.retarget, 1),
+            ("quit", session.quit, 0),
+            ("read_only", session.read_only, 0),
+        ):
+            for j, pattern in enumerate(patterns):
+                yield ("sessions", k, name, j), pattern, groups

@@ -33,6 +33,7 @@ from procexec.sandbox import (
 )
 from procexec.sandbox import overlay as overlays
 from procexec.sandbox.names import FIXTURE
+from procexec.sandbox.overlay import DIGEST_BYTES
 from procexec.sandbox.owner import Owner
 from procexec.sandbox.processes import KILL_ALL, WAITS
 from procexec.sandbox.seccomp import profile
@@ -211,19 +212,25 @@ class DockerSandbox:
 
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         with engine_errors("running a step"):
-            if self.session is not None:
-                with suppress(Interrupted):
-                    number = self._delivered(text)
-                    return self._run(self.session, number, timeout, dialog)
-                self._close_session()  # it ended between the steps
-            if self.shells and not self._is_running():
-                return CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
-            fresh = self.shells > 0
             try:
-                number = self._delivered(text)
-                result = self._run(self._open(), number, timeout, dialog)
-            except Interrupted:
-                result = self._no_shell()
+                return self._run_somewhere(text, timeout, dialog)
+            except _GONE:
+                if self.shells and not self._is_running():
+                    return CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
+                raise
+
+    def _run_somewhere(self, text: str, timeout: float, dialog: Dialog) -> CommandResult:
+        """Run a step in the session's shell, or in a new one if that has ended."""
+        number = self._delivered(text)
+        if self.session is not None:
+            with suppress(Interrupted):
+                return self._run(self.session, number, timeout, dialog)
+            self._close_session()  # it ended between the steps
+        fresh = self.shells > 0
+        try:
+            result = self._run(self._open(), number, timeout, dialog)
+        except Interrupted:
+            result = self._no_shell()
         return replace(result, note=NEW_SHELL) if fresh and not result.note else result
 
     def _run(
@@ -408,7 +415,10 @@ class DockerSandbox:
         return overlays.OverlayDirs(upper=Path(data["UpperDir"]), lower=lower)
 
     def _changes_by_diff(self) -> Changes:
-        """Ask the engine which paths changed, and look at them with one script."""
+        """Ask the engine which paths changed, and look at them with scripts.
+
+        A directory that only got another mode or owner is not told: the engine names every parent.
+        """
         with engine_errors("comparing a container with its image"):
             rows = self.client.api.diff(str(self.container.id)) or []
         kinds = {row["Path"]: row["Kind"] for row in rows if not _is_ours(row["Path"])}
@@ -424,15 +434,20 @@ class DockerSandbox:
         return Changes(files=files, before=before)
 
     def _facts(self, paths: Sequence[str]) -> dict[str, FileFacts]:
-        found: dict[str, FileFacts] = {}
-        for script in _scripts(paths):
-            done = self._exec(script, user="0", cwd="/", timeout=60)
+        fields = iter(self._told("find", paths, r"-maxdepth 0 -printf '%p\0%y\0%m\0%u\0%s\0%l\0'"))
+        rows = {path: row for path, *row in zip(*[fields] * 6, strict=False)}
+        small = [p for p, row in rows.items() if row[0] == "f" and int(row[3]) <= DIGEST_BYTES]
+        sums = (line.split("  ", 1) for line in self._told("sha256sum -z", small))
+        digests = {path: digest for digest, path in sums}
+        return {path: _facts_of(row, digests.get(path, "")) for path, row in rows.items()}
+
+    def _told(self, command: str, paths: Sequence[str], end: str = "") -> Iterator[str]:
+        """Yield what a command tells of paths, without their ends, which are NUL."""
+        for words in _portions(paths):
+            done = self._exec(f"{command} {words} {end}", user="0", cwd="/", timeout=60)
             if done.exit_code is None:
                 raise SandboxError("looking at the changed files takes longer than 60 s")
-            fields = iter(done.output.split("\0"))
-            for path, status, detail in zip(fields, fields, fields, strict=False):
-                found[path] = _facts_of(status, detail)
-        return found
+            yield from done.output.split("\0")[:-1]
 
     def deliver(self, texts: Sequence[str]) -> None:
         """Put scripts into the container, with procexec's own files."""
@@ -469,50 +484,35 @@ class DockerSandbox:
 _KILLED = (137, 143)
 _READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
-# Three fields for each path: the path, what stat says, digest or target.
-_FACTS = rf"""
-look() {{
- s=$(stat --printf '%F\037%a\037%U\037%s' -- "$1") || return 0; t=
- case $s in
-  symbolic*) t=$(readlink -- "$1") ;;
-  regular*) [ "${{s##*$'\037'}}" -gt {overlays.DIGEST_BYTES} ] || t=$(sha256sum < "$1") ;;
- esac
- printf '%s\0%s\0%s\0' "$1" "$s" "$t"
-}}
-"""
-_SCRIPT_SIZE = 60_000  # bytes: an argument may have 128 KiB, and what it prints has a limit too
-_KINDS = {
-    "regular file": "file",
-    "regular empty file": "file",
-    "directory": "directory",
-    "symbolic link": "link",
-}
+_KINDS = {"f": "file", "d": "directory", "l": "link"}
+_PORTION = 60_000  # bytes: an argument may have 128 KiB
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _scripts(paths: Sequence[str]) -> Iterator[str]:
-    """Yield scripts that look at the paths, each short enough for a command line."""
-    lines: list[str] = []
+def _portions(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the paths as words of a command line, as many at once as fit."""
+    words, size = [], 0
     for path in paths:
-        lines.append(f"look {_quoted(path)}\n")
-        if sum(map(len, lines)) > _SCRIPT_SIZE:
-            yield _FACTS + "".join(lines)
-            lines = []
-    if lines:
-        yield _FACTS + "".join(lines)
+        words.append(_quoted(path))
+        size += len(words[-1].encode()) + 1
+        if size > _PORTION:
+            yield " ".join(words)
+            words, size = [], 0
+    if words:
+        yield " ".join(words)
 
 
-def _facts_of(status: str, detail: str) -> FileFacts:
-    kind, mode, owner, size = status.split("\x1f")
-    match _KINDS.get(kind, "other"):
+def _facts_of(row: Sequence[str], digest: str) -> FileFacts:
+    letter, mode, owner, size, target = row
+    match _KINDS.get(letter, "other"):
         case "file":
-            digest = detail.split(" ")[0] or f"size:{size}"
+            digest = digest or f"size:{size}"
             return FileFacts(type="file", mode=mode, owner=owner, size=int(size), digest=digest)
         case "link":
-            return FileFacts(type="link", owner=owner, target=detail)
+            return FileFacts(type="link", owner=owner, target=target)
         case other:
             return FileFacts(type=other, mode=mode, owner=owner)
 

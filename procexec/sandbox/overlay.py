@@ -202,16 +202,12 @@ def _shown(name: str) -> str:
 
 
 def _owners(dirs: OverlayDirs) -> dict[int, str]:
-    """Return the sandbox's user names by id, from its /etc/passwd."""
+    """Return user names by id, from the topmost /etc/passwd that is a file."""
     with closing(_open_folders((dirs.upper, *dirs.lower), "/etc")) as folders:
         for folder in folders:
-            try:
+            with suppress(OSError):
                 facts = _facts(folder, "passwd", {})
-            except FileNotFoundError:
-                continue
-            except OSError:
-                break
-            lines = (facts.text if facts else None) or ""
-            fields = [line.split(":") for line in lines.splitlines()]
-            return {int(f[2]): f[0] for f in fields if len(f) > 2 and f[2].isdecimal()}
+                if facts is not None and facts.text is not None:
+                    rows = [line.split(":") for line in facts.text.splitlines()]
+                    return {int(r[2]): r[0] for r in rows if len(r) > 2 and r[2].isdecimal()}
     return {}

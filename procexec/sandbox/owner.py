@@ -96,9 +96,7 @@ def remove_run(client: docker.DockerClient, run: str) -> None:
             client.api.remove_container(str(container.id), force=True, v=True)
 
     with suppress(DockerException, RequestException):
-        found = client.containers.list(
-            all=True, sparse=True, filters={"label": f"{RUN}={run}"}
-        )
+        found = client.containers.list(all=True, sparse=True, filters={"label": f"{RUN}={run}"})
         mine = [c for c in found if not (c.attrs.get("Labels") or {}).get(KEPT)]
         if mine:
             with ThreadPoolExecutor(min(len(mine), 8)) as pool:

@@ -29,6 +29,7 @@ TRANSCRIPT_LIMIT = 1 << 20
 
 # `builtin` is the one name that must not be a function. The previous status is handed on, so that
 # a step may start with `echo $?`; not under `set -e`, where handing it on would end the shell.
+# The history takes no line of ours, whatever a step does to it: a mark could be read there.
 BEGIN = r"""\unset -f builtin
 \builtin printf '\036%s:b\037' "$1" >/dev/tty
 \builtin return "$2"
@@ -37,6 +38,7 @@ END = r"""\unset -f builtin
 { \builtin declare -p; \builtin declare -f; \builtin alias -p
 \builtin shopt -p; \builtin umask -p; \builtin set +o; } >|SCRATCH/state/shell || \builtin true
 \builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty
+[[ $HISTCONTROL == *ignore[sb]* ]] || HISTCONTROL=ignorespace:$HISTCONTROL
 [[ $- == *e* ]] || \builtin return "$2"
 """.replace("SCRATCH", SCRATCH)
 

@@ -90,17 +90,13 @@ class _Atomiser:
         if form.path == ("cd",):
             self.cwd = self.absolute(form.operands[0]) if form.operands else self.knowledge.home
             return replace(form, operands=(self.cwd,), read_only=False)
-        home = self.knowledge.home
-        words = tuple(
-            home + w[1:] if w == "~" or w.startswith("~/") else re.sub(r"^\$\{?HOME\}?", home, w)
-            for w in form.operands
-        )
-        return replace(form, operands=words)
+        return replace(form, operands=tuple(map(self.at_home, form.operands)))
 
     def absolute(self, path: str) -> str:
-        home = self.knowledge.home
-        path = re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", home, path)
-        return posixpath.normpath(posixpath.join(self.cwd, path))
+        return posixpath.normpath(posixpath.join(self.cwd, self.at_home(path)))
+
+    def at_home(self, path: str) -> str:
+        return re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: self.knowledge.home, path)
 
     def session_of(self, atom: Atom) -> SessionProgram | None:
         name = atom.stages[0].path[:1]

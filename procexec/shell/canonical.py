@@ -42,7 +42,7 @@ def canonical(command: SimpleCommand, overrides: Mapping[str, CommandSpec]) -> C
         operands=walk.final_operands(),
         benign=frozenset(walk.benign),
         read_only=walk.read_only,
-        stdin="".join(heredoc.body for heredoc in command.heredocs),
+        stdin=_stdin(command),
         writes=_writes(command),
         wrappers=wrappers,
     )
@@ -75,6 +75,11 @@ def _program(argv: list[str]) -> list[str]:
         del argv[1:3]
         return ["pip"]
     return list(PROGRAM_ALIASES.get(name, (name,)))
+
+
+def _stdin(command: SimpleCommand) -> str:
+    strings = (target + "\n" for operator, target in command.redirects if operator == "<<<")
+    return "".join((*(heredoc.body for heredoc in command.heredocs), *strings))
 
 
 def _writes(command: SimpleCommand) -> tuple[str, ...]:
@@ -137,6 +142,11 @@ class _Walk:
     def _option(self, token: str, rest: Iterator[str]) -> None:
         name, equals, value = token.partition("=")
         spec = self._find(name)
+        if spec is None and self._single_dash and self._find(name[1:]):
+            name, spec = name[1:], self._find(name[1:])
+        if spec is None and token[1:].isdigit() and (lines := self._find("-n")) and lines.value:
+            self._add(lines, "-n", token[1:])
+            return
         if spec is None and self._is_cluster(token):
             self._cluster(token, rest)
             return
@@ -148,8 +158,12 @@ class _Walk:
             self._add(spec, name, None)
 
     def _is_cluster(self, token: str) -> bool:
-        single = any(table.long_single_dash for table in self.tables)
-        return not token.startswith("--") and len(token) > 2 and bool(self.tables) and not single
+        short = not token.startswith("--") and len(token) > 2
+        return short and bool(self.tables) and not self._single_dash
+
+    @property
+    def _single_dash(self) -> bool:
+        return any(table.long_single_dash for table in self.tables)
 
     def _cluster(self, token: str, rest: Iterator[str]) -> None:
         for k, letter in enumerate(token[1:], 1):
@@ -164,12 +178,17 @@ class _Walk:
         name = longest_name(spec) if spec else name
         self.options.setdefault(name, [])
         if value is not None:
-            self.options[name].append(value)
+            self.options[name].append(_same_path(value))
         if spec and spec.benign:
             self.benign.add(name)
 
     def final_operands(self) -> tuple[str, ...]:
-        words = [w.removeprefix("./") if len(w) > 2 else w for w in self.operands]
+        words = [_same_path(word) for word in self.operands]
         if self.tables and self.tables[-1].commutative:
             words.sort()
         return tuple(words)
+
+
+def _same_path(word: str) -> str:
+    """Return the word without ``./``, which says nothing in a path that is no program."""
+    return word.removeprefix("./") if len(word) > 2 else word

@@ -44,7 +44,7 @@ def known_programs() -> frozenset[str]:
 
 _USUAL = frozenset(
     [
-        *("cd", "export", "source", "alias", "unset", "exit", "sudo", "su", "set", "umask"),
+        *("cd", "export", "source", ".", "alias", "unset", "exit", "sudo", "su", "set", "umask"),
         *("kill", "nohup", "xargs", "vi", "vim", "nano", "awk", "perl", "ruby", "bash", "sh"),
         *("service", "groupadd", "passwd", "adduser", "gunzip", "gzip", "bunzip2", "xz", "dd"),
         *("mount", "umount", "apt-key", "add-apt-repository", "dpkg", "yum", "dnf", "brew"),

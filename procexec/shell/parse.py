@@ -6,6 +6,7 @@ redirections to every shell parser, and ``time`` and ``coproc`` come as command 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,9 +20,12 @@ PLACEHOLDER = re.compile(
     r"|\{\{\s*[\w.-]+\s*\}\}"
 )
 _NAMED = re.compile(r"\b(?:YOUR|MY)[-_][A-Z][A-Z0-9_-]*\b|\byour-[a-z][a-z0-9-]*\b")
-_HEREDOC = re.compile(r"<<(?P<dash>-?)\s*(?P<quote>['\"]?)(?P<word>\\?[A-Za-z_]\w*)(?P=quote)")
+_HEREDOC = re.compile(
+    r"<<(?P<dash>-?)[ \t]*(?:(?P<quote>['\"])(?P<quoted>[^'\"]+)(?P=quote)|(?P<plain>\\?[A-Za-z_][\w.+-]*))"
+)
 _OPEN, _CLOSE, _BLANK, _HERE = "\ue000", "\ue001", "\ue002", "\ue100"
 _WRAPPERS = frozenset(["time", "coproc"])
+_SIMPLE = frozenset(["command", "declaration_command", "unset_command", "test_command"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +74,18 @@ def _parser() -> tree_sitter.Parser:
 
 def parse(text: str) -> Script:
     """Return the simple commands of shell text, in order. Never raises."""
-    lifted = _lift_heredocs(_mask_placeholders(text.replace("\r\n", " \n")))
-    source = lifted.text + "\n"
-    tree = _parser().parse(source.encode())
-    walk = _Walk(text=source, heredocs=lifted.heredocs)
+    lifted = _lift_heredocs(_mask_placeholders(text))
+    walk = _walk(text, lifted)
+    tree = _parser().parse(walk.text.encode())
     commands = tuple(walk.statements(tree.root_node, _Context()))
-    closed = all(heredoc.closed for heredoc, _ in lifted.heredocs)
+    closed = all(body.heredoc.closed for body in lifted.bodies)
     return Script(commands=commands, complete=closed and not tree.root_node.has_error)
+
+
+def _walk(text: str, lifted: "_Lifted") -> "_Walk":
+    """A blank stands for each carriage return at the end of a line, so that offsets stay."""
+    source, original = (t.replace("\r\n", " \n") + "\n" for t in (lifted.text, text))
+    return _Walk(text=source, original=original, bodies=lifted.bodies)
 
 
 def placeholders(text: str) -> tuple[str, ...]:
@@ -86,7 +95,7 @@ def placeholders(text: str) -> tuple[str, ...]:
     """
     outside = _lift_heredocs(text).text
     found = [m[0] for m in PLACEHOLDER.finditer(outside)]
-    found += [m[0] for m in _NAMED.finditer(outside)]
+    found += _NAMED.findall(PLACEHOLDER.sub(" ", outside))
     return tuple(dict.fromkeys(p for p in found if f"</{p[1:-1]}>" not in text))
 
 
@@ -97,48 +106,92 @@ def _mask_placeholders(text: str) -> str:
     return PLACEHOLDER.sub(word, text)
 
 
-def unmask(word: str) -> str:
-    """Return a word with its placeholders as they were written."""
+def _unmasked(word: str) -> str:
     return word.replace(_OPEN, "<").replace(_CLOSE, ">").replace(_BLANK, " ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A here-document with the offsets of its operator and of the end of its text."""
+
+    heredoc: Heredoc
+    opened: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Lifted:
     text: str
-    heredocs: tuple[tuple[Heredoc, int], ...]
+    bodies: tuple[_Body, ...]
 
 
 def _lift_heredocs(text: str) -> _Lifted:
     """Blank the bodies out and write each operator as a redirection from a numbered name.
 
-    All offsets stay as they were. The number beside a body is where the body ends.
+    All offsets stay as they were.
     """
     out: list[str] = []
-    found: list[tuple[Heredoc, int]] = []
+    found: list[_Body] = []
+    scan = _Scan()
     lines = text.split("\n")
     position, k = 0, 0
     while k < len(lines):
         line = lines[k]
-        openings = [m for m in _HEREDOC.finditer(line) if _is_operator(line, m.start())]
+        openings = scan.openings(line)
         out.append(_without_operators(line, openings, len(found)))
+        start = position
         position += len(line) + 1
         k += 1
         for m in openings:
             body, used, closed = _body(lines[k:], m)
-            out += [" " * len(skipped) for skipped in lines[k : k + used]]
-            position += sum(len(skipped) + 1 for skipped in lines[k : k + used])
+            skipped = lines[k : k + used]
+            out += [" " * len(line) for line in skipped]
+            position += sum(len(line) + 1 for line in skipped)
             k += used
-            quoted = bool(m["quote"]) or m["word"].startswith("\\")
-            found.append((Heredoc(body=body, quoted=quoted, closed=closed), position - 1))
+            quoted = bool(m["quote"]) or _word(m) != m["plain"]
+            end = position - 1 - bool(skipped and skipped[-1].endswith("\r"))
+            heredoc = Heredoc(body=body, quoted=quoted, closed=closed)
+            found.append(_Body(heredoc, start + m.start(), end))
     return _Lifted("\n".join(out), tuple(found))
 
 
-def _is_operator(line: str, at: int) -> bool:
-    before = line[:at]
-    if before.endswith("<") or line[at : at + 3] == "<<<":
-        return False
-    quotes = re.sub(r"\\.", "", before)
-    return quotes.count('"') % 2 == 0 and quotes.count("'") % 2 == 0 and "((" not in before
+_TOKENS = {
+    "'": re.compile(r"'"),
+    '"': re.compile(r'\\.|"|\$\(\(|\$\('),
+    "(": re.compile(r"\\.|['\"]|\(\(|\(|\)|(?:^|(?<=[\s;&|(]))\#.*|<<<|<<|\$\{[^}]*\}"),
+    "((": re.compile(r"\(\(|\(|\)\)|\)"),
+}
+
+
+@dataclass(slots=True)
+class _Scan:
+    """Reads shell text line by line and knows which quotes and brackets are open."""
+
+    open: list[str] = field(default_factory=list)
+
+    def openings(self, line: str) -> list[re.Match[str]]:
+        """Return the operators on a line that open here-documents."""
+        found: list[re.Match[str]] = []
+        at = 0
+        while m := _TOKENS[self.open[-1] if self.open else "("].search(line, at):
+            at = m.end()
+            if m[0] == "<<" and (opening := _HEREDOC.match(line, m.start())):
+                found.append(opening)
+                at = opening.end()
+            else:
+                self._take(m[0])
+        return found
+
+    def _take(self, token: str) -> None:
+        last = self.open[-1] if self.open else ""
+        if (token in ("'", '"') and token == last) or (token, last) in ((")", "("), ("))", "((")):
+            self.open.pop()
+        elif token.lstrip("$") in ("'", '"', "(", "(("):
+            self.open.append(token.lstrip("$"))
+
+
+def _word(m: re.Match[str]) -> str:
+    return m["quoted"] or m["plain"].lstrip("\\")
 
 
 def _without_operators(line: str, openings: list[re.Match[str]], first: int) -> str:
@@ -149,18 +202,19 @@ def _without_operators(line: str, openings: list[re.Match[str]], first: int) -> 
 
 
 def _body(lines: list[str], m: re.Match[str]) -> tuple[str, int, bool]:
-    word = m["word"].lstrip("\\")
+    word = _word(m)
     for k, line in enumerate(lines):
         if (line.lstrip("\t") if m["dash"] else line).rstrip("\r ") == word and not (
             line.endswith(" ") and not line.endswith(word + " ")
         ):
             return _dedented(lines[:k], m), k + 1, True
-    return _dedented(lines, m), len(lines), False
+    rest = lines[:-1] if lines[-1:] == [""] else lines
+    return _dedented(rest, m), len(lines), False
 
 
 def _dedented(lines: list[str], m: re.Match[str]) -> str:
     kept = [line.lstrip("\t") for line in lines] if m["dash"] else lines
-    return "".join(unmask(line) + "\n" for line in kept)
+    return "".join(_unmasked(line.removesuffix("\r")) + "\n" for line in kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +226,14 @@ class _Context:
 
 @dataclass(slots=True)
 class _Walk:
-    """Turns the tree into commands; numbers the pipelines as it meets them."""
+    """Turns the tree into commands; numbers the pipelines as it meets them.
+
+    ``text`` is what was parsed, ``original`` the same with placeholders and here-documents.
+    """
 
     text: str
-    heredocs: tuple[tuple[Heredoc, int], ...]
+    original: str
+    bodies: tuple[_Body, ...]
     pipelines: int = 0
     _offsets: list[int] = field(default_factory=list)
 
@@ -186,10 +244,11 @@ class _Walk:
             self._offsets.append(len(self.text))
 
     def at(self, byte: int) -> int:
-        return self._offsets[byte] if self._offsets else byte
+        offset = self._offsets[byte] if self._offsets else byte
+        return min(offset, len(self.text) - 1)  # the last line end is ours
 
     def source(self, node: tree_sitter.Node) -> str:
-        return self.text[self.at(node.start_byte) : self.at(node.end_byte)]
+        return self.original[self.at(node.start_byte) : self.at(node.end_byte)]
 
     def statements(self, node: tree_sitter.Node, context: _Context) -> Iterator[SimpleCommand]:
         found: list[SimpleCommand] = []
@@ -224,7 +283,8 @@ class _Walk:
                 return list(self.statements(node, inner))
             case "program" | "compound_statement" | "subshell" | "do_group" | "ERROR":
                 return list(self.statements(node, context))
-        return []
+            case _:
+                return []
 
     def pipeline(self, node: tree_sitter.Node, context: _Context) -> list[SimpleCommand]:
         found = list(self.statements(node, context))
@@ -246,15 +306,19 @@ class _Walk:
     def redirected(self, node: tree_sitter.Node, context: _Context) -> list[SimpleCommand]:
         found: list[SimpleCommand] = []
         redirects: list[tree_sitter.Node] = []
+        compound = False
         for child in node.children:
             if child.type.endswith("_redirect"):
                 redirects.append(child)
             else:
                 found += self.statement(child, context)
+                compound = child.type not in _SIMPLE
         if not found:
-            found = [SimpleCommand(argv=(), start=self.at(node.start_byte), end=0)]
+            found = [replace(self.made(node, context, (), ()), end=self.at(node.start_byte))]
         for child in redirects:
-            found[-1] = self.with_redirect(found[-1], child)
+            end = found[-1].end
+            changed = self.with_redirect(found[-1], child)
+            found[-1] = replace(changed, end=end) if compound else changed
         return found
 
     def with_redirect(self, command: SimpleCommand, node: tree_sitter.Node) -> SimpleCommand:
@@ -262,26 +326,21 @@ class _Walk:
         operator = "".join(self.source(c) for c in node.children if not c.is_named)
         words = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
         first, extra = (words[0], words[1:]) if words else (None, [])
-        target = self.word(first) if first else ""
-        here = self.heredoc(target)
+        here = self.body(first) if first else None
         argv = (*command.argv, *(self.word(w) for w in extra))
         if here:
-            body, body_end = here
-            return replace(
-                command,
-                argv=argv,
-                heredocs=(*command.heredocs, body),
-                end=max(end, body_end),
-            )
+            heredocs = (*command.heredocs, here.heredoc)
+            return replace(command, argv=argv, heredocs=heredocs, end=max(end, here.end))
         descriptor = next(
             (self.source(c) for c in node.children if c.type == "file_descriptor"), ""
         )
+        target = self.word(first) if first else ""
         redirects = (*command.redirects, (descriptor + operator, target))
         return replace(command, argv=argv, redirects=redirects, end=end)
 
-    def heredoc(self, target: str) -> tuple[Heredoc, int] | None:
-        number = ord(target[0]) - ord(_HERE) if target else -1
-        return self.heredocs[number] if 0 <= number < len(self.heredocs) else None
+    def body(self, target: tree_sitter.Node) -> _Body | None:
+        number = ord(self.text[self.at(target.start_byte)]) - ord(_HERE)
+        return self.bodies[number] if 0 <= number < len(self.bodies) else None
 
     def command(self, node: tree_sitter.Node, context: _Context) -> SimpleCommand:
         argv: list[str] = []
@@ -294,6 +353,8 @@ class _Walk:
                 pending.append(child)
             elif child.type == "command_name":
                 argv += [self.word(c) for c in child.children]
+            elif child.type.endswith("_expression"):
+                argv += [self.word(part) for part in _test_words(child)]
             else:
                 argv.append(self.word(child))
         if argv and argv[0] in _WRAPPERS:
@@ -336,18 +397,26 @@ class _Walk:
         text = self.source(node)
         match node.type:
             case "raw_string":
-                return unmask(text[1:-1])
+                return text[1:-1]
             case "string":
-                return unmask(
-                    re.sub(r'\\([$`"\\])', r"\1", text.removeprefix('"').removesuffix('"'))
-                )
+                return re.sub(r'\\([$`"\\])', r"\1", text.removeprefix('"').removesuffix('"'))
             case "concatenation":
                 return "".join(self.word(child) for child in node.children)
             case "word" | "number":
-                return unmask(re.sub(r"\\(.)", r"\1", text))
+                return re.sub(r"\\(.)", r"\1", text)
             case "variable_assignment":
                 return "=".join(self.pair(node))
-        return unmask(text)
+            case _:
+                return text
+
+
+def _test_words(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """Yield the words of what stands between ``[`` and ``]``."""
+    for child in node.children:
+        if child.type.endswith("_expression"):
+            yield from _test_words(child)
+        else:
+            yield child
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,13 +434,11 @@ class Statement:
 
 def statements(text: str) -> tuple[Statement, ...]:
     """Split shell text into what a reader types at one prompt each; comment lines fall out."""
-    normal = text.replace("\r\n", " \n")
-    lifted = _lift_heredocs(_mask_placeholders(normal))
-    source = lifted.text + "\n"
-    root = _parser().parse(source.encode()).root_node
-    walk = _Walk(text=source, heredocs=lifted.heredocs)
+    lifted = _lift_heredocs(_mask_placeholders(text))
+    walk = _walk(text, lifted)
+    root = _parser().parse(walk.text.encode()).root_node
     spans = list(_line_spans(root, walk))
-    return tuple(_statement(normal, lifted, start, end) for start, end in spans)
+    return tuple(_statement(text, lifted, start, end) for start, end in spans)
 
 
 def _line_spans(root: tree_sitter.Node, walk: _Walk) -> Iterator[tuple[int, int]]:
@@ -392,7 +459,9 @@ def _line_spans(root: tree_sitter.Node, walk: _Walk) -> Iterator[tuple[int, int]
 
 
 def _statement(text: str, lifted: _Lifted, start: int, end: int) -> Statement:
-    end = max((e for _, e in lifted.heredocs if _opens_in(lifted, e, start, end)), default=end)
+    after = bisect_left(lifted.bodies, max(end, start + 1), key=lambda body: body.opened)
+    if after and lifted.bodies[after - 1].opened >= start:
+        end = max(end, lifted.bodies[after - 1].end)
     line_end = text.find("\n", end)
     rest = text[end : line_end if line_end >= 0 else len(text)]
     remark = re.match(r"\s+#+\s*(.*)", rest)
@@ -404,10 +473,3 @@ def _statement(text: str, lifted: _Lifted, start: int, end: int) -> Statement:
     return Statement(
         text=piece, start=start, complete=complete, comment=remark[1] if remark else ""
     )
-
-
-def _opens_in(lifted: _Lifted, body_end: int, start: int, end: int) -> bool:
-    """Tell whether the here-document that ends there was opened between start and end."""
-    number = next(k for k, (_, e) in enumerate(lifted.heredocs) if e == body_end)
-    opened = lifted.text.find(chr(ord(_HERE) + number))
-    return start <= opened < max(end, start + 1)

@@ -1,0 +1,310 @@
+"""Markdown to steps: a corpus in pairs, and laws that hold for any text."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from procexec.extract.extraction import extract
+from procexec.extract.hints import Hints
+from procexec.model.step import (
+    AnswerStep,
+    Command,
+    Extraction,
+    FileWrite,
+    Input,
+    Session,
+    Skipped,
+    SkipReason,
+)
+from procexec.read.sandboxes import read_sandboxes
+from procexec.trial import hints_of
+from tests.golden import DATA, Golden
+
+ROOT = Path(__file__).parents[2]
+CASES = sorted((DATA / "extract").glob("*.md"))
+
+
+@cache
+def hints() -> Hints:
+    sandboxes, _ = read_sandboxes(ROOT / "sandboxes")
+    known = hints_of(sandboxes["sqlite3", "3.46"].spec)
+    return replace(known, programs=known.programs | {"widgetctl", "widgetd"})
+
+
+def extracted(markdown: str) -> Extraction:
+    return extract(markdown, hints())
+
+
+def commands(markdown: str) -> list[str]:
+    return [s.action.text for s in extracted(markdown).steps]
+
+
+# --- the corpus -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_an_answer_gives_its_steps(path: Path, golden: Golden) -> None:
+    found = _record(extracted(path.read_bytes().decode()))
+
+    golden.check(json.dumps(found, indent=1, ensure_ascii=False) + "\n", path.with_suffix(".json"))
+
+
+def _record(found: Extraction) -> dict[str, Any]:
+    record: dict[str, Any] = {"steps": [_step(step) for step in found.steps]}
+    if found.skipped:
+        record["skipped"] = [_skipped(piece) for piece in found.skipped]
+    if found.declines:
+        record["declines"] = found.declines
+    return record
+
+
+def _step(step: AnswerStep) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "kind": type(step.action).__name__.lower(),
+        "text": step.action.text,
+        "at": f"{step.line}:{step.column}",
+    }
+    match step.action:
+        case FileWrite(content=content):
+            record["content"] = content
+        case Input(keys=keys, prompt=prompt):
+            record["keys"] = keys
+            record["prompt"] = prompt
+        case _:
+            pass
+    for name in ("output", "optional", "expects_failure", "repairs", "doubts", "placeholders"):
+        if value := getattr(step, name):
+            record[name] = value
+    return record
+
+
+def _skipped(piece: Skipped) -> dict[str, str]:
+    return {
+        "reason": piece.reason,
+        "text": piece.text,
+        "at": f"{piece.line}:{piece.column}",
+    }
+
+
+# --- rules, one by one ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Do not run the following:",
+        "Don't copy this:",
+        "Never execute this on a live system:",
+        "You must not use this:",
+        "Avoid running this:",
+    ],
+)
+def test_a_block_that_is_warned_of_is_no_step(sentence: str) -> None:
+    found = extracted(f"{sentence}\n\n```bash\nwidgetctl destroy --all\n```\n")
+
+    assert (found.steps, [s.reason for s in found.skipped]) == ((), [SkipReason.NEGATED])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Do this:", "You do not need root to run this:", "Run this, not more:", "Don't forget this:"],
+)
+def test_a_block_that_is_not_warned_of_is_a_step(sentence: str) -> None:
+    assert commands(f"{sentence}\n\n```bash\nwidgetctl init\n```\n") == ["widgetctl init"]
+
+
+@pytest.mark.parametrize(
+    "language", ["bash", "sh", "shell", "zsh", "console", "text", "", "Bash", "{.bash}", "sh copy"]
+)
+def test_a_shell_fence_is_run_whatever_it_is_called(language: str) -> None:
+    assert commands(f"```{language}\nwidgetctl init\n```\n") == ["widgetctl init"]
+
+
+@pytest.mark.parametrize("language", ["json", "yaml", "python", "output", "diff", "dockerfile"])
+def test_a_fence_of_another_language_is_not_run(language: str) -> None:
+    assert commands(f"```{language}\nwidgetctl init\n```\n") == []
+
+
+@pytest.mark.parametrize(
+    "lead", ["You should see:", "Expected output:", "It prints something like:", "It fails with:"]
+)
+def test_an_announced_output_is_no_step(lead: str) -> None:
+    found = extracted(f"{lead}\n\n```\nready in 3 s\n```\n")
+
+    assert (found.steps, [s.reason for s in found.skipped]) == ((), [SkipReason.OUTPUT])
+
+
+def test_the_command_whose_output_is_shown_is_a_step() -> None:
+    markdown = "Run `widgetctl list`. You should see:\n\n```\nblue ready\n```\n"
+
+    assert commands(markdown) == ["widgetctl list"]
+
+
+def test_a_command_in_the_sentence_before_its_block_is_done_once() -> None:
+    markdown = "Use `widgetctl start` like this:\n\n```\nwidgetctl start --all\n```\n"
+
+    assert commands(markdown) == ["widgetctl start --all"]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["$ ", "% ", "❯ ", "➜ ", "user@host:~$ ", "[me@box ~]$ ", "(venv) $ ", "~/src $ "]
+)
+def test_a_prompt_is_taken_off_and_the_repair_is_told(prompt: str) -> None:
+    (step,) = extracted(f"```console\n{prompt}widgetctl init\n```\n").steps
+
+    assert step.action == Command(text="widgetctl init")
+    assert step.repairs == ("prompt-stripped",)
+    assert (step.line, step.column) == (2, len(prompt) + 1)
+
+
+def test_a_blank_after_the_backslash_stays_and_is_doubted() -> None:
+    first, second = extracted("```bash\nwidgetctl create blue \\ \n  --size 3\n```\n").steps
+
+    assert first.action.text == "widgetctl create blue \\ "
+    assert first.doubts == ("a blank after the backslash at the end of a line",)
+    assert second.action.text == "--size 3"
+
+
+def test_a_session_keeps_what_was_typed_and_what_was_shown() -> None:
+    markdown = "```\n$ sqlite3 x.db\nsqlite> select 1;\n1\nsqlite> .quit\n$ ls\n```\n"
+
+    first, second = extracted(markdown).steps
+
+    assert first.action == Session(program="sqlite3 x.db", lines=("select 1;", ".quit"))
+    assert first.output == "1"
+    assert second.action == Command(text="ls")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_do_not_matter(end: str) -> None:
+    markdown = "1. Run:\n\n   ```bash\n   cat <<E\n   x\n   E\n   ls\n   ```\n"
+
+    assert commands(markdown.replace("\n", end)) == ["cat <<E\nx\nE", "ls"]
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param(
+            "Open it with `nano n.txt`. Add `x` at the end of the file. Save and exit.",
+            id="edit-in-the-sentence-after",
+        ),
+        pytest.param(
+            "```console\n$ docker exec -it web sh\n# nginx -t\n```\n",
+            id="root-shell-in-a-container",
+        ),
+        pytest.param("<pre>widgetctl start\nwidgetctl list</pre>\n", id="html"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="not followed yet")
+def test_more_than_one_step_is_found(markdown: str) -> None:
+    assert len(extracted(markdown).steps) > 1
+
+
+# --- laws -------------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        *("\n", "\n\n", "  ", "    ", "\t", "> ", "- ", "* ", "1. ", "10) ", "# ", "## Windows\n"),
+        *("```\n", "```bash\n", "```console\n", "```sql\n", "~~~sh\n", "````\n", "`", "``", "**"),
+        *("`widgetctl init`", "`sqlite3 x.db`", "`y`", "`:wq`", "`<name>`", "`vi f`", "`a.txt`"),
+        *("widgetctl init\n", "$ widgetctl list\n", "# apt-get update\n", "sqlite> select 1;\n"),
+        *("> more\n", "cat <<EOF\n", "EOF\n", "a \\\n", "a \\ \n", "Overwrite? [y/N] y\n"),
+        *("Run ", "Do not run ", "Type ", "press Enter", " twice", "or\n", "Alternatively, "),
+        *("If it fails, ", "Optional: ", "You should see:\n", "Create a file `a.txt`:\n"),
+        *("| a | b |\n", "|---|---|\n", "| Question | Answer |\n", '=== "Windows"\n', "!!! note\n"),
+        *("**Linux**\n", "<pre>", "</pre>", "<!-- x -->", "[a](b)", "![a](b)", "&amp;", "\\`"),
+        *(
+            "é",
+            "😀",
+            "“q”",
+            "\u00a0",
+            "\u2028",
+            "\0",
+            "\r",
+            "\x1b",
+            "---\n",
+            "===\n",
+            "Save and quit.",
+        ),
+    ]
+)
+MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=80)
+
+
+@settings(max_examples=400, deadline=2000)
+@given(MARKDOWN)
+def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
+    found = extracted(markdown)
+
+    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    places: list[AnswerStep | Skipped] = [*found.steps, *found.skipped]
+    for place in places:
+        assert 1 <= place.line <= len(lines)
+        assert place.column >= 1
+
+
+@settings(max_examples=300, deadline=2000)
+@given(MARKDOWN.filter(lambda text: "\0" not in text and "\t" not in text))
+def test_a_command_of_a_code_block_stands_where_it_says(markdown: str) -> None:
+    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    for step in extracted(markdown).steps:
+        if "code block" in step.reason or "prompt" in step.reason:
+            first = _first_line(step)
+            assert lines[step.line - 1][step.column - 1 :].startswith(first), step
+
+
+def _first_line(step: AnswerStep) -> str:
+    match step.action:
+        case FileWrite(content=content):
+            return content.split("\n")[0]
+        case Input(keys=keys):
+            return keys[0].rstrip("\r")
+        case other:
+            return other.text.split("\n")[0]
+
+
+@settings(max_examples=200, deadline=2000)
+@given(MARKDOWN)
+def test_steps_come_in_reading_order(markdown: str) -> None:
+    lines = [step.line for step in extracted(markdown).steps]
+
+    assert lines == sorted(lines)
+
+
+@settings(max_examples=200, deadline=2000)
+@given(st.permutations([path for path in CASES if path.stat().st_size < 600]), st.integers(2, 5))
+def test_shuffled_answers_are_read(paths: list[Path], count: int) -> None:
+    extracted("\n\n".join(path.read_bytes().decode() for path in paths[:count]))
+
+
+@settings(max_examples=200, deadline=2000)
+@given(st.sampled_from(CASES), st.integers(0, 600))
+def test_an_answer_that_is_cut_off_is_read(path: Path, length: int) -> None:
+    extracted(path.read_bytes().decode()[:length])
+
+
+@pytest.mark.parametrize(
+    "text", [*list("`~>-*#|[<\\&"), "```bash\n", "- `git a`\n", "Run `git a` and\n"]
+)
+def test_long_monotonous_text_ends(text: str) -> None:
+    extracted(text * 1000)
+
+
+def nested(kinds: tuple[str, ...]) -> Iterator[str]:
+    for depth in range(200):
+        yield "    " * depth + kinds[depth % len(kinds)] + "\n\n"
+
+
+def test_deep_nesting_ends() -> None:
+    extracted("".join(nested(("!!! note", '=== "Linux"'))) + "    " * 200 + "```\n")
+    extracted("> " * 1000 + "x")
+    extracted("- " * 1000 + "x")
