@@ -1,6 +1,7 @@
 """A documented procedure as a graph of atoms."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import networkx as nx
 
@@ -89,7 +90,7 @@ def atom_edges(procedure: Procedure, every: tuple[Node, ...]) -> tuple[tuple[str
     parts: dict[str, list[str]] = {step.id: [] for step in procedure.steps}
     for node in every:
         parts[node.step.id].append(node.id)
-    within = [pair for names in parts.values() for pair in zip(names, names[1:], strict=False)]
+    within = [pair for names in parts.values() for pair in pairwise(names)]
     closure = nx.transitive_closure(step_graph(procedure))
     between = [
         (parts[before][-1], parts[after][0])
@@ -115,12 +116,11 @@ def branches(every: tuple[Node, ...]) -> dict[str, dict[str, tuple[str, ...]]]:
 def dot(procedure: Procedure) -> str:
     """Return the procedure's graph in Graphviz's language, reduced to its direct edges."""
     graph = nx.transitive_reduction(step_graph(procedure))
-    steps = {step.id: step for step in procedure.steps}
     lines = ["digraph procedure {", "  rankdir=TB; node [shape=box, fontname=monospace];"]
-    for name in steps:
-        style = "" if steps[name].required else ", style=dashed"
-        group = f"\\n({steps[name].any_of}: {steps[name].branch})" if steps[name].any_of else ""
-        lines.append(f"  {_quoted(name)} [label={_quoted(name + group)}{style}];")
+    for step in procedure.steps:
+        style = "" if step.required else ", style=dashed"
+        group = f"\\n({step.any_of}: {step.branch})" if step.any_of else ""
+        lines.append(f"  {_quoted(step.id)} [label={_quoted(step.id + group)}{style}];")
     lines += [f"  {_quoted(u)} -> {_quoted(v)};" for u, v in sorted(graph.edges)]
     return "\n".join([*lines, "}"]) + "\n"
 

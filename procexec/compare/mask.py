@@ -42,7 +42,7 @@ def _pattern(left: str, right: str) -> str:
     a, b = _PIECES.findall(left), _PIECES.findall(right)
     if len(a) != len(b):
         return re.escape(left.split(" ", 2)[0]) + r" \S+ .*" if " " in left else ".*"
-    out = []
+    out: list[str] = []
     for x, y in zip(a, b, strict=True):
         piece = re.escape(x) if x == y else r"\S+"
         if not (out and out[-1] == piece == r"\S+"):

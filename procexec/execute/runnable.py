@@ -1,8 +1,9 @@
 """Can a command run in a sandbox without a network, an init system, a screen?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from procexec.shell.canonical import canonical
 from procexec.shell.parse import SimpleCommand, parse
 
 _URL = re.compile(
@@ -11,9 +12,15 @@ _URL = re.compile(
 _REMOTE_PATH = re.compile(r"^(?:[\w.<>{}-]+@)?(?P<host>[\w.<>{}-]{2,}):(?!//)\S*$")
 _LOGIN = re.compile(r"^(?:[\w.<>{}-]+@)?(?P<host>[\w.<>{}-]+)$")
 _LOOPBACK = re.compile(r"^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0|sandbox)$")
-_FETCHERS = frozenset(
-    ["curl", "wget", "http", "git", "pip", "pip3", "npm", "docker", "rsync", "scp"]
-)
+_ALL = frozenset[str]()
+_TALKERS = {
+    **dict.fromkeys(["curl", "wget", "http", "rsync", "scp", "sftp"], _ALL),
+    "git": frozenset(["clone", "fetch", "pull", "push", "ls-remote", "submodule"]),
+    "pip": frozenset(["install", "download", "wheel"]),
+    "npm": frozenset(["install", "i", "ci", "add"]),
+    "docker": frozenset(["pull", "push", "build", "run"]),
+}
+_CLONES = frozenset(["clone", "ls-remote", "submodule"])  # others take references with colons
 _COPIERS = frozenset(["scp", "rsync", "sftp"])
 _NETWORK_WORDS = re.compile(
     r"(?i)could not resolve (?:host|hostname)|temporary failure (?:in name resolution|resolving)|"
@@ -31,18 +38,18 @@ def needs_network(text: str) -> str:
 
 
 def _hosts(command: SimpleCommand) -> Iterator[str]:
-    words = [w for w in command.argv if w not in ("sudo", "env", "time")]
-    program = words[0].rsplit("/", 1)[-1] if words else ""
-    operands = [w for w in words[1:] if not w.startswith("-")]
-    if program in _FETCHERS:
-        yield from _outside(_URL, operands)
-    if program in _COPIERS or (program == "git" and operands[:1] in (["clone"], ["ls-remote"])):
-        yield from _outside(_REMOTE_PATH, operands)
+    form = canonical(command, {})
+    program, *commands = form.path or ("",)
+    talks = _TALKERS.get(program)
+    if talks is not None and (not talks or talks.intersection(commands)):
+        yield from _outside(_URL, form.operands)
+        if program in _COPIERS or (program == "git" and _CLONES.intersection(commands)):
+            yield from _outside(_REMOTE_PATH, form.operands)
     if program == "ssh":
-        yield from _outside(_LOGIN, operands[:1])
+        yield from _outside(_LOGIN, form.operands[:1])
 
 
-def _outside(pattern: re.Pattern[str], words: list[str]) -> Iterator[str]:
+def _outside(pattern: re.Pattern[str], words: Sequence[str]) -> Iterator[str]:
     for word in words:
         m = pattern.match(word)
         if m and not _LOOPBACK.match(m["host"]):

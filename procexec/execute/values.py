@@ -35,11 +35,9 @@ def _name(placeholder: str) -> str:
 
 def resolve(text: str, names: Iterable[str], known: KnownValues) -> tuple[str, tuple[str, ...]]:
     """Return a text with its placeholders replaced, and those that have no value."""
-    unresolved = []
-    for placeholder in names:
-        value = known.of(placeholder)
-        if value is None:
-            unresolved.append(placeholder)
-        else:
-            text = text.replace(placeholder, value)
-    return text, tuple(unresolved)
+    values = {name: known.of(name) for name in names}
+    told = {name: value for name, value in values.items() if value is not None}
+    longest_first = sorted(told, key=len, reverse=True)
+    if told:
+        text = re.sub("|".join(map(re.escape, longest_first)), lambda m: told[m[0]], text)
+    return text, tuple(name for name in values if name not in told)
