@@ -164,7 +164,7 @@ class _Case:
 
     def findings(self, *, follows: bool | None) -> Iterator[Finding]:
         """Yield all findings; where the reference fails, owners are set by who is to blame."""
-        own = self._counted([*self._own()])
+        own = [*self._counted([*self._own()], [*self._judged()])]
         reference = self.evidence.reference
         if reference is None or reference.works:
             yield from own
@@ -199,7 +199,6 @@ class _Case:
         yield from self._unsafe()
         yield from self._goal()
         yield from self._collateral()
-        yield from self._judged()
 
     # what is open
 
@@ -219,18 +218,24 @@ class _Case:
         m = _SANDBOX_WORDS.search(run.result.output)
         return m[0] if m else ""
 
-    def _counted(self, found: list[Finding]) -> list[Finding]:
-        """Leave out what is only a consequence of a step that could not be run."""
+    def _counted(self, found: list[Finding], judged: list[Finding]) -> Iterator[Finding]:
+        """Leave out what is only a consequence of a step that could not be run.
+
+        Where nothing else is left, the answer stays open: nobody knows what it comes to.
+        """
         if self.open_from is None:
-            return found
+            yield from (*found, *judged)
+            return
         place = self.runs[self.open_from].step
-        kept = []
-        for f in found:
-            earlier = f.line and (f.line, f.column) < (place.line, place.column)
-            consequence = f.code in _FAILS and f.code not in _ALWAYS_COUNT and not earlier
-            if not consequence:
-                kept.append(f)
-        return kept
+        kept = [f for f in found if not self._is_consequence(f, place)]
+        yield from (*kept, *judged)
+        if len(kept) < len(found) and not kept and not judged:
+            message = "nobody can tell what comes of it here: the sandbox cannot do it"
+            yield self._at(place, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
+
+    def _is_consequence(self, finding: Finding, place: AnswerStep) -> bool:
+        earlier = finding.line and (finding.line, finding.column) < (place.line, place.column)
+        return finding.code in _FAILS and finding.code not in _ALWAYS_COUNT and not earlier
 
     def _nothing_to_run(self) -> Iterator[Finding]:
         if self.runs:
@@ -398,9 +403,10 @@ class _Case:
         return self.end.goal_reached and not self.end.collateral and not self._forbidden()
 
     def _is_to_blame(self, atom: DocumentedAtom, index: int) -> bool:
-        """Tell whether a substituted step's own effect is wrong, or it failed."""
+        """Tell whether a substituted step failed, left its effect undone, or did harm itself."""
         failed = any(run.planned.index == index for run in self.failed)
-        return failed or bool(self.end.undone.get(atom.step)) or bool(self.end.collateral)
+        harm = set(self.evidence.effects.get(index, ())) & set(self.end.collateral)
+        return failed or bool(self.end.undone.get(atom.step)) or bool(harm)
 
     def _invented(self) -> Iterator[Finding]:
         alignment = self.evidence.alignment
@@ -436,7 +442,7 @@ class _Case:
     # what is left behind
 
     def _forbidden(self) -> list[str]:
-        return [f"{c.wanted}; found {c.found}" for c in self.end.forbidden if not c.held]
+        return [f"must stay {c.wanted}; found {c.found}" for c in self.end.forbidden if not c.held]
 
     def _works(self) -> bool:
         return self._is_right() and not self.failed and self.open_from is None
@@ -491,7 +497,7 @@ class _Case:
         what = f"its step `{step.text}` fails" if step else f"it misses the goal ({missed})"
         return Finding(
             code=Code.STALE_DOCS,
-            message=f"the documented procedure does not work on {self.evidence.version}: {what}",
+            message=f"the documented procedure does not work on this version: {what}",
             owner=Owner.DOCUMENTATION,
             step=step.id if step else "",
             command=step.text if step else "",

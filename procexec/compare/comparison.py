@@ -134,7 +134,9 @@ def _sorted_out(
         subject = change.fact.subject
         if ground.tolerates(subject):
             continue
-        if (not existing.get(subject, False) and ground.is_own(subject)) or (change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint):
+        if (not existing.get(subject, False) and ground.is_own(subject)) or (
+            change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint
+        ):
             aside.append(change)
         else:
             collateral.append(change)

@@ -1,7 +1,7 @@
 """What differs between two runs of the same procedure, so means nothing."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,20 +21,37 @@ def learn(first: Sequence[Change], second: Sequence[Change]) -> Mask:
     whole: set[str] = set()
     for subject in sorted(left.keys() | right.keys()):
         a, b = left.get(subject, []), right.get(subject, [])
-        if len(a) != len(b):
-            whole.add(subject)
+        found = [(subject, _pattern(x, y)) for x, y in zip(a, b, strict=False)]
+        if len(a) == len(b) and _makes_equal(found, first, second, subject):
+            patterns += found
         else:
-            patterns += [(subject, _pattern(x, y)) for x, y in zip(a, b, strict=True)]
+            whole.add(subject)
     return Mask(subjects=frozenset(whole), patterns=tuple(dict.fromkeys(patterns)))
 
 
-def _only_in(these: Iterable[Change], others: Iterable[Change]) -> dict[str, list[str]]:
-    known = set(others)
+def _only_in(these: Sequence[Change], others: Sequence[Change]) -> dict[str, list[str]]:
+    common = Counter(others)
     found: dict[str, list[str]] = defaultdict(list)
     for change in these:
-        if change not in known:
+        if common[change] > 0:
+            common[change] -= 1
+        else:
             found[change.fact.subject].append(f"{change.sign} {change.fact.text}")
     return found
+
+
+def _makes_equal(
+    patterns: Sequence[tuple[str, str]],
+    first: Sequence[Change],
+    second: Sequence[Change],
+    subject: str,
+) -> bool:
+    normaliser = Normaliser(mask=Mask(patterns=tuple(patterns)), renamed={})
+    left, right = (
+        Counter(normaliser.changes(c for c in run if c.fact.subject == subject))
+        for run in (first, second)
+    )
+    return left == right
 
 
 def _pattern(left: str, right: str) -> str:
@@ -72,9 +89,13 @@ class Normaliser:
         return kept
 
     def _renamed(self, fact: Fact) -> Fact:
-        subject, text = fact.subject, fact.text
-        for own, documented in sorted(self.renamed.items()):
-            subject, text = subject.replace(own, documented), text.replace(own, documented)
+        own = sorted(filter(None, self.renamed), key=len, reverse=True)
+        if not own:
+            return fact
+        pattern = re.compile("|".join(map(re.escape, own)))
+        subject, text = (
+            pattern.sub(lambda m: self.renamed[m[0]], t) for t in (fact.subject, fact.text)
+        )
         return Fact(subject, text)
 
     def _masked(self, change: Change) -> Change:

@@ -22,6 +22,7 @@ from procexec.model.step import (
     WriteMode,
 )
 
+_UNCLEAR = frozenset([Label.EXTRA, Label.SUBSTITUTED])
 END_OF_INPUT = "\x04"
 
 
@@ -67,13 +68,13 @@ def documented_plan(actions: Sequence[Action]) -> Plan:
 
 
 def _watched(alignment: Alignment) -> set[int]:
-    """Return the steps whose effect text cannot tell: extra ones that do not just look."""
+    """Return the steps whose effect text cannot tell: extra, substituted and displaced ones."""
     return {
         alignment.atoms[move.atom].step
         for move in alignment.moves
         if move.atom is not None
-        and move.kind is MoveKind.ANSWER_ONLY
-        and move.label is not Label.CHECK
+        and (move.label in _UNCLEAR or move.kind is MoveKind.DISPLACED)
+        and not alignment.atoms[move.atom].read_only
     }
 
 

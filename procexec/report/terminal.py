@@ -152,6 +152,9 @@ def _printed(main: Finding, step: StepResult | None) -> str:
 
 
 def _differences(result: AnswerResult) -> str:
+    """Return what is not as it should be; where nothing was decided, differences mean nothing."""
+    if result.verdict is not Verdict.FAIL:
+        return ""
     told = [f.evidence for f in ranked(result) if f.code in _DIFFERING and f.evidence]
     return "\n".join(told or result.deviations)
 
