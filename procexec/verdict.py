@@ -310,6 +310,7 @@ class _Case:
             how = {
                 Ending.TIMED_OUT: f"was stopped after {result.duration:.0f} s",
                 Ending.OUTPUT_LIMIT: f"printed {result.size_bytes} bytes and was stopped",
+                Ending.DISK_LIMIT: "wrote more than the sandbox may hold and was stopped",
                 Ending.SANDBOX_DIED: "killed the sandbox",
             }.get(result.ending, f"ended with exit code {result.exit_code}")
             finding = self._at(run.step, Code.STEP_FAILED, f"the step {how}", Owner.ASSISTANT)

@@ -16,6 +16,7 @@ from procexec.sandbox import engine
 from procexec.sandbox.docker import DockerProvider
 from procexec.sandbox.images import ImageRecipe, ensure_image
 from procexec.sandbox.owner import reap, remove_run, this_process
+from procexec.sandbox.size_watch import SizeWatch
 
 
 @dataclass(slots=True)
@@ -46,7 +47,8 @@ def workshop(
     run = run or secrets.token_hex(4)
     shop = Workshop(client, DockerProvider(client, this_process(run)), run)
     try:
-        yield shop
+        with SizeWatch(client, run, shop.provider.too_big):
+            yield shop
     finally:
         shop.end_all()
         client.close()

@@ -9,8 +9,15 @@ from procexec.model.state import ObservedState
 from procexec.sandbox import Dialog, Sandbox
 
 _ENDS_THE_RUN = frozenset(
-    [Ending.TIMED_OUT, Ending.WAITS_FOR_INPUT, Ending.OUTPUT_LIMIT, Ending.SANDBOX_DIED]
+    [
+        Ending.TIMED_OUT,
+        Ending.WAITS_FOR_INPUT,
+        Ending.OUTPUT_LIMIT,
+        Ending.DISK_LIMIT,
+        Ending.SANDBOX_DIED,
+    ]
 )
+_DEAD = frozenset([Ending.SANDBOX_DIED, Ending.DISK_LIMIT])
 NOT_RUN = CommandResult(ending=Ending.NOT_RUN)
 
 
@@ -60,10 +67,10 @@ def replay(
         results.append(result)
         stopped = result.ending in _ENDS_THE_RUN
         state = None
-        if before is not None and result.ending is not Ending.SANDBOX_DIED:
+        if before is not None and result.ending not in _DEAD:
             state = observe()
             watched[step.index] = Watched(before=before, after=state)
-    died = any(result.ending is Ending.SANDBOX_DIED for result in results)
+    died = any(result.ending in _DEAD for result in results)
     return Replay(results=tuple(results), watched=watched, events=sandbox.events, died=died)
 
 

@@ -12,6 +12,7 @@ class Ending(StrEnum):
     WAITS_FOR_INPUT = "waits-for-input"
     SHELL_ENDED = "shell-ended"
     OUTPUT_LIMIT = "output-limit"
+    DISK_LIMIT = "disk-limit"
     SANDBOX_DIED = "sandbox-died"
     NOT_RUN = "not-run"
 

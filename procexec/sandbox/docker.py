@@ -78,13 +78,14 @@ class DockerProvider:
     count: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     fixtures: dict[str, threading.Lock] = field(default_factory=dict)
+    too_big: set[str] = field(default_factory=set)
 
     @contextmanager
     def start(self, request: SandboxRequest) -> Iterator["DockerSandbox"]:
         name = self._name(request)
         with engine_errors("making a container"):
             container = self._create(request, name)
-        sandbox = DockerSandbox(self.client, container, request)
+        sandbox = DockerSandbox(self.client, container, request, self.too_big)
         try:
             with engine_errors("starting a container"):
                 sandbox.deliver(request.scripts)
@@ -192,6 +193,7 @@ class DockerSandbox:
     client: docker.DockerClient
     container: Container
     request: SandboxRequest
+    too_big: set[str] = field(default_factory=set)
     delivered: dict[str, str] = field(default_factory=dict)
     session: ShellSession | None = None
     stream: Any = None
@@ -213,11 +215,14 @@ class DockerSandbox:
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         with engine_errors("running a step"):
             try:
-                return self._run_somewhere(text, timeout, dialog)
+                result = self._run_somewhere(text, timeout, dialog)
             except _GONE:
-                if self.shells and not self._is_running():
-                    return CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
-                raise
+                if not self.shells or self._is_running():
+                    raise
+                result = CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
+        if result.ending is Ending.SANDBOX_DIED and self.container.id in self.too_big:
+            return replace(result, ending=Ending.DISK_LIMIT)
+        return result
 
     def _run_somewhere(self, text: str, timeout: float, dialog: Dialog) -> CommandResult:
         """Run a step in the session's shell, or in a new one if that has ended."""
