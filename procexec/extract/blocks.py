@@ -183,7 +183,7 @@ class _Reader:
         return Block(
             kind=BlockKind.CODE,
             text=token.content.removesuffix("\n"),
-            line=start + 1,
+            line=min(start + 1, len(self.lines)),
             column=self._column(start, token.content),
             language=re.split(r"[\s{,:]", info, maxsplit=1)[0].lower().lstrip("."),
             info=info,

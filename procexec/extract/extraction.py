@@ -15,7 +15,7 @@ from procexec.extract.fenced import (
 )
 from procexec.extract.files import file_step
 from procexec.extract.hints import Hints
-from procexec.extract.prose import Context, from_prose, from_table, why_not_run
+from procexec.extract.prose import Context, from_prose, from_table, undoes, why_not_run
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
@@ -27,6 +27,7 @@ from procexec.model.step import (
 )
 from procexec.shell.parse import placeholders
 
+_MOST_LEVELS = 6  # of headings
 _TAB = re.compile(r'^={3,}[!+]?\s+"([^"]+)"')
 _OUR_PLATFORM = re.compile(
     r"(?i)\b(?:linux|debian|ubuntu|unix|bash|posix|any platform|all platforms)\b"
@@ -38,6 +39,15 @@ _PLATFORM = re.compile(
 _ALTERNATIVE = re.compile(
     r"(?i)^\W*(?:alternatively|or\b(?! else)|otherwise|another (?:way|option|approach)|as an alternative|"
     r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using))\b"
+)
+_ASIDE = re.compile(
+    r"(?i)^\W*(?:\d+\W+)?(?:troubleshooting|common (?:errors|problems|mistakes|issues|pitfalls)|faq|undo(?:ing)?|"
+    r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading)\W*$"
+)
+_ASIDE_HEADING = re.compile(r"(?i)^\W*(?:what )?(?:if|when)\b.*\b(?:goes wrong|fails?|does ?n[o']t work)\b")
+_WAY = re.compile(
+    r"(?i)^\W*(?:option|method|approach|alternative|variant|variante|way|solution|opzione|metodo|möglichkeit)\s+"
+    r"(?P<number>[A-D]|[1-9])\b"
 )
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
 _EDITORS = re.compile(
@@ -51,7 +61,9 @@ def extract(markdown: str, hints: Hints) -> Extraction:
     Never raises: whatever cannot be understood is left as prose.
     """
     found = blocks(markdown)
-    reader = _Reader(hints, found, tuple(_labels_above(found)))
+    reader = _Reader(
+        hints, found, tuple(_labels_above(found)), tuple(_asides(found)), tuple(_second_ways(found))
+    )
     reader.read()
     declines = decline_in(markdown)
     if not reader.steps and not declines:
@@ -69,6 +81,8 @@ class _Reader:
     hints: Hints
     blocks: tuple[Block, ...]
     labels: tuple[Block | None, ...]
+    asides: tuple[bool, ...]
+    second_ways: tuple[bool, ...]
     steps: list[AnswerStep] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     lead: str = ""
@@ -108,10 +122,14 @@ class _Reader:
     def _left_out(self, k: int) -> SkipReason | None:
         if _other_platform(self.blocks[k], self.labels[k]):
             return SkipReason.OTHER_PLATFORM
-        if self.steps and _in_alternative(self.blocks, k):
+        if self.steps and (self.second_ways[k] or _in_alternative(self.blocks, k)):
             return SkipReason.ALTERNATIVE
+        if self.steps and self.asides[k]:
+            return SkipReason.LATER
         if self.blocks[k].kind is BlockKind.CODE:
-            return why_not_run(last_sentence(self.lead))
+            lead = last_sentence(self.lead)
+            later = SkipReason.LATER if self.steps and undoes(lead) else None
+            return why_not_run(lead) or later
         return None
 
     def _skip(self, block: Block, reason: SkipReason) -> None:
@@ -126,7 +144,7 @@ class _Reader:
 
     def _code(self, block: Block) -> None:
         last = self.steps[-1] if self.steps else None
-        if last and (session := session_from_payload(last, block, self.hints)):
+        if last and (session := session_from_payload(last, block, self.lead, self.hints)):
             self.steps[-1] = session
             return
         if step := file_step(block, self.lead):
@@ -177,6 +195,55 @@ class _Reader:
         others = (s.action for s in reversed(self.steps) if not isinstance(s.action, Input))
         last = next(others, None)
         return isinstance(last, Command) and bool(_EDITORS.search(last.text))
+
+
+def _asides(all_blocks: tuple[Block, ...]) -> Iterator[bool]:
+    """Yield for each block whether it stands in a section about something else than the task."""
+    level = 0
+    for block in all_blocks:
+        if block.kind is BlockKind.HEADING and (not level or block.level <= level):
+            aside = _ASIDE.match(block.prose) or _ASIDE_HEADING.match(block.prose)
+            level = block.level if aside else 0
+        elif _is_label(block) and not level and _ASIDE.match(block.prose):
+            level = _MOST_LEVELS
+        yield bool(level)
+
+
+def _is_label(block: Block) -> bool:
+    """Tell whether a paragraph is a title of what follows rather than a sentence of its own."""
+    words = block.prose
+    return (
+        block.kind is BlockKind.PROSE and "," not in words and not any(s.code for s in block.spans)
+    )
+
+
+def _second_ways(all_blocks: tuple[Block, ...]) -> Iterator[bool]:
+    """Yield for each block whether it belongs to a numbered way other than the first.
+
+    Below a heading that is all until the next one; below a paragraph, until the next paragraph
+    that follows code.
+    """
+    label: Block | None = None
+    first = ""
+    before: Block | None = None
+    for block in all_blocks:
+        prose = block.kind in (BlockKind.HEADING, BlockKind.PROSE)
+        m = _WAY.match(block.prose) if prose else None
+        if m:
+            label, first = block, first or m["number"].upper()
+            other = m["number"].upper() != first
+        elif label is not None and _ends_way(block, before, label):
+            label = None
+        yield label is not None and other
+        before = block
+
+
+def _ends_way(block: Block, before: Block | None, label: Block) -> bool:
+    if block.kind is BlockKind.HEADING:
+        return label.kind is not BlockKind.HEADING or block.level <= label.level
+    after_code = before is not None and before.kind is BlockKind.CODE
+    below_prose = label.kind is BlockKind.PROSE and label.item == block.item == 0
+    return below_prose and block.kind is BlockKind.PROSE and after_code
 
 
 def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:

@@ -7,6 +7,7 @@ from procexec.extract.blocks import Block
 from procexec.extract.hints import Hints
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
+    Action,
     AnswerStep,
     Command,
     Input,
@@ -113,7 +114,8 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
     steps: list[AnswerStep] = []
     skipped: list[Skipped] = []
     goes_on = False
-    for s in statements(block.text):
+    shell, typed = _pasted_session(block.text, hints)
+    for s in statements(shell):
         row = block.text.count("\n", 0, s.start)
         column = s.start - (block.text.rfind("\n", 0, s.start) + 1)
         line, at = block.line + row, block.column + column
@@ -136,7 +138,21 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
                 placeholders=placeholders(s.text),
             )
         )
+    if typed:
+        steps[-1] = replace(steps[-1], action=Session(program=steps[-1].action.text, lines=typed))
     return Found(steps=tuple(steps), skipped=tuple(skipped))
+
+
+def _pasted_session(text: str, hints: Hints) -> tuple[str, tuple[str, ...]]:
+    """Cut a script behind a line that opens a program where all that follows is for the program."""
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        if hints.session_of(line) is None or not parse(line).complete:
+            continue
+        rest = [line for line in lines[k + 1 :] if line.strip()]
+        if rest and not any(_starts_known(line, hints) for line in rest):
+            return "\n".join(lines[: k + 1]), tuple(rest)
+    return text, ()
 
 
 def _is_output(text: str, block: Block, *, after_steps: bool) -> bool:
@@ -315,14 +331,43 @@ def _open_quote(text: str) -> bool:
     return bool(quote)
 
 
-def session_from_payload(command: AnswerStep, block: Block, hints: Hints) -> AnswerStep | None:
-    """Return the session of a program start and a block of what to type into it, or None."""
-    spec = hints.session_of(command.action.text) if isinstance(command.action, Command) else None
-    if spec is None:
+def session_from_payload(
+    command: AnswerStep, block: Block, prose: str, hints: Hints
+) -> AnswerStep | None:
+    """Return the session of a program start and a block of what to type into it, or None.
+
+    Where the program is open, a block that begins with no known command is for the program.
+    """
+    spec = hints.session_of(_opens(command.action))
+    if spec is None or _is_left(command.action, spec):
         return None
     lines = tuple(line for line in block.text.split("\n") if line.strip())
     typed = [hints.session_line(line, spec) for line in lines]
-    if block.language in SHELL and all(t is None for t in typed):
+    entered = tuple(t for t in typed if t is not None)
+    if entered and not any(t.strip() for t in entered):
         return None
-    kept = tuple(t for t in typed if t is not None) if any(t is not None for t in typed) else lines
-    return replace(command, action=Session(program=command.action.text, lines=kept))
+    for_shell = _has_prompts(block) or _starts_known(block.text, hints)
+    shown = block.language in SHELL and (for_shell or is_shown(block, prose, hints))
+    if shown and not entered:
+        return None
+    before = command.action.lines if isinstance(command.action, Session) else ()
+    action = Session(program=_opens(command.action), lines=(*before, *(entered or lines)))
+    return replace(command, action=action)
+
+
+def _opens(action: Action) -> str:
+    """Return the command that may have opened a program, or nothing."""
+    match action:
+        case Command():
+            return action.text
+        case Session():
+            return action.program
+        case _:
+            return ""
+
+
+def _is_left(action: Action, spec: SessionProgram) -> bool:
+    """Tell whether the last line of a session is the program's command to quit."""
+    last = action.lines[-1] if isinstance(action, Session) and action.lines else ""
+    is_command = bool(spec.commands) and last.startswith(spec.commands)
+    return is_command and any(re.fullmatch(p, last, re.IGNORECASE) for p in spec.quit)

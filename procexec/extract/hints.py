@@ -39,6 +39,8 @@ class Hints:
         commands = parse(text).commands
         if len(commands) != 1 or not commands[0].argv or commands[0].heredocs:
             return None
+        if any(operator.startswith("<") for operator, _ in commands[0].redirects):
+            return None
         name = commands[0].argv[0].rsplit("/", 1)[-1]
         operands = [word for word in commands[0].argv[1:] if not word.startswith("-")]
         spec = next((s for s in self.sessions if s.program == name), None)

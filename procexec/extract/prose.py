@@ -12,28 +12,36 @@ from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
     Command,
+    FileWrite,
     Input,
     Manual,
     Repair,
     Skipped,
     SkipReason,
+    WriteMode,
 )
 from procexec.shell.parse import parse, placeholders
 
 _IMPERATIVE = re.compile(
     r"(?i)(?:\b(?:run|execute|use|type|enter|start|call|do|try|issue|invoke|launch|with|via|then|"
-    r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and)|[:\u2014\u2013])[\s*_(,]*$"
+    r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and|"
+    r"esegui(?:re)?|usa|lancia|digita|scrivi|crea|verifica|controlla|con|poi|prima|quindi|infine|"
+    r"führen? sie|führe|starte|nutze|verwende|prüfe|gib|mit|dann|danach|zuerst|anschließend|und)"
+    r"|[:\u2014\u2013])[\s*_(,]*$"
 )
 _NEGATED = re.compile(
     r"(?i)\b(?:do ?n[o']t|never|avoid|instead of|rather than|without|not|no need to|no longer|"
-    r"needn't|must not|should ?n[o']t|unlike)\b[^.;:]*$"
+    r"needn't|must not|should ?n[o']t|unlike|non|mai|evita|senza|invece di|anziché|"
+    r"nicht|nie|niemals|vermeide|ohne|statt|anstatt|anstelle)\b[^.;:]*$"
 )
 _HISTORY = re.compile(
     r"(?i)\b(?:previously|used to|formerly|in the past|in older versions)\b[^.;:]*$"
+    r"|\b(?:older|old|earlier|before)(?:\s+[\w.]+){0,3}\s*:\s*$"
 )
 _CONDITIONAL = re.compile(r"(?i)^\W*(?:if|in case|should you|unless)\b")
 _LATER = re.compile(
-    r"(?i)\b(?:later|to undo|to revert|to roll ?back|when you are done|once you no longer)\b"
+    r"(?i)\b(?:later|to (?:undo|revert|roll ?back|cancel|abort|give up|start over|back out)|"
+    r"when you are done|once you no longer)\b"
 )
 _STATEMENT_AFTER = re.compile(
     r"(?i)^\s*(?:now |then |also |only |still |just )*(?:is|are|was|does|doesn't|shows?|means?|takes?|names?|"
@@ -63,11 +71,35 @@ _MANUAL_HEAD = re.compile(
     r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
     r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
 )
+_FILE = r"(?:[~./\w-]*[./][\w./-]*\w|[A-Z][\w.-]+)"
+_APPENDED = re.compile(
+    rf"(?i)\b(?:add|append)\s+(?:the |this |a |an )?(?:new )?(?:line |entry |rule |pattern )?`(?P<line>[^`]+)`"
+    rf"\s+(?:to|at)\s+(?:the (?:end|bottom) of )?(?:the |your )?(?:file )?`(?P<path>(?-i:{_FILE}))`"
+    r"(?! (?:file )?(?:with|by|using))"
+)
+_EDITED_BY_HAND = re.compile(
+    r"(?i)\b(?:edit|change|modify|fix|adjust|open|add|make|write)\b[^.]*"
+    r"\b(?:in|with|using) (?:an?|your|the|any) (?:\w+ )?editor\b"
+    rf"|^\W*(?:then |now |next,? )?(?:edit|open|modify)\s+(?:the file |the |your )?`?(?-i:{_FILE})`?\s.*"
+    r"\b(?:add|append|insert|change|replace|set|remove|delete|uncomment|fix)\b"
+)
+_NOT_NOW = re.compile(
+    r"(?i)^\W*(?:if|in case|should you|unless|later)\b|\b(?:opens|instead of|do ?n[o']t|never)\b"
+)
 _FULL_STOP = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])(?:\s+|$)")
+_TICK_BOX = re.compile(r"^\[[ xX]\] ")
 _FAR = 600  # characters before and after code that can say what it is for
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
 
+_UNDOES = re.compile(
+    r"(?i)\b(?:undo|revert|cancel|abort|remove|delete|roll ?back|go back)\b[^.]*"
+    r"\b(?:again|later|afterwards)[\s*_:]*$"
+    r"|^\W*(?:to )?(?:undo|revert|roll ?back|cancel|abort)[\s*_:]*$"
+    r"|^\W*if (?:you|ever)\b[^.]*\b(?:undo|revert|cancel|abort|roll ?back|go back)\b"
+    r"|\b(?:made a mistake|changed? your mind|(?:goes|went) wrong)\b"
+)
+_ABOUT_ITS_CODE = re.compile(r"`[^`]+`.*\.[\s*_]*$")
 _FORBIDDEN = re.compile(
     r"(?i)\b(?:do ?n[o']t|never|must not|should ?n[o']t|avoid)\s+(?:ever |just |simply |try to )*"
     r"(?:run|use|execut|type|enter|call|copy|past|do)(?:e|ing|ning)?\b"
@@ -116,8 +148,10 @@ def from_prose(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
             yield from _repeated(item, sentence)
         elif item is not None:
             yield item
-    if not found:
-        yield from _without_code(block, context)
+    if found:
+        return
+    edits = () if context.leads_to_code else tuple(_edits(block))
+    yield from edits or _without_code(block, context)
 
 
 def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep | Skipped]:
@@ -146,12 +180,20 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
 
 
 def why_not_run(lead: str) -> SkipReason | None:
-    """Return why a block is not to be run, as the sentence that leads to it says, or None."""
-    if _FORBIDDEN.search(lead):
+    """Return why a block is not to be run, as the sentence that leads to it says, or None.
+
+    A sentence that ends behind code of its own forbids that code, not the block below it.
+    """
+    if _FORBIDDEN.search(lead) and not _ABOUT_ITS_CODE.search(lead):
         return SkipReason.NEGATED
     if _HISTORY.search(lead.rstrip(" :")):
         return SkipReason.HISTORY
     return SkipReason.CONDITIONAL if _IF_IT_FAILS.match(lead) else None
+
+
+def undoes(lead: str) -> bool:
+    """Tell whether a sentence leads to what takes back the steps before it."""
+    return bool(_UNDOES.search(lead))
 
 
 def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep]:
@@ -218,7 +260,7 @@ def _sentences(block: Block) -> Iterator[_Sentence]:
             before=before,
             after=after,
             whole=f"{before}{piece}{after}",
-            starts_item=bool(block.item) and not text[:start].strip(" *_"),
+            starts_item=bool(block.item) and not _TICK_BOX.sub("", text[:start]).strip(" *_"),
         )
 
 
@@ -319,7 +361,9 @@ def _is_bare_subcommand(argv: Sequence[str]) -> bool:
 
 
 def _is_directory(s: _Sentence, hints: Hints) -> bool:
+    """Tell whether it is a directory to change to, and no ``cd`` in the same sentence says so."""
     path_like = re.fullmatch(r"[~./\w<>-]+/?", s.span.text) is not None
+    path_like = path_like and "`cd " not in s.whole
     return path_like and not _is_command(s.span.text, hints) and bool(_DIRECTORY.search(s.before))
 
 
@@ -379,6 +423,30 @@ def _prompt_in(before: str) -> str:
         before,
     )
     return asked[1].strip() if asked else ""
+
+
+def _edits(block: Block) -> Iterator[AnswerStep]:
+    """Yield the edits of files that the sentences tell: an appended line, else a person's work."""
+    for spans in _split_sentences(block.spans):
+        text = "".join(f"`{s.text}`" if s.code else s.text for s in spans).strip()
+        if text.endswith(":") or _NOT_NOW.search(text):
+            continue
+        if m := _APPENDED.search(text):
+            action: FileWrite | Manual = FileWrite(
+                path=m["path"], content=m["line"] + "\n", mode=WriteMode.APPEND
+            )
+        elif _EDITED_BY_HAND.search(text):
+            action = Manual(text=text)
+        else:
+            continue
+        yield AnswerStep(
+            action=action,
+            line=spans[0].line,
+            column=spans[0].column,
+            confidence=0.7,
+            reason="a sentence that tells to edit a file",
+            prose=text,
+        )
 
 
 def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:

@@ -82,7 +82,7 @@ def read_yaml(path: FilePath) -> str:
 def place_in_yaml(text: str, path: Path, *, file: str) -> Location:
     """Return where the value at a path stands in YAML that decodes."""
     node = yaml.compose(text, Loader=_Loader)
-    return Location(file, *_yaml_place(node, path, ""))
+    return Location(file, *(_yaml_place(node, path, "") if node is not None else (1, 1)))
 
 
 class _Loader(yaml.CSafeLoader):
@@ -247,17 +247,18 @@ def _compose(text: str, file: str) -> yaml.Node | None:
         raise UserError(str(e), at=Location(file, 1)) from e
     if node is not None:
         _check_keys(node, file)
-    return cast("yaml.Node | None", node)
+    return node
 
 
 def _check_events(text: str, file: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        at = Location(file, event.start_mark.line + 1, event.start_mark.column + 1)
+        mark = event.start_mark
+        at = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file, 1)
         if isinstance(event, yaml.AliasEvent):
             raise UserError("aliases are not allowed", at=at, hint="write the value out")
-        if getattr(event, "tag", None):
-            raise UserError(f"the tag `{event.tag}` is not allowed", at=at, hint="remove it")
+        if tag := getattr(event, "tag", None):
+            raise UserError(f"the tag `{tag}` is not allowed", at=at, hint="remove it")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:

@@ -1,8 +1,9 @@
 """Shell text to simple commands, tolerant of placeholders, heredocs and cut-off answers.
 
-tree-sitter-bash is the parser; three of its weak points are worked around: heredocs are lifted
+tree-sitter-bash is the parser; four of its weak points are worked around: heredocs are lifted
 out before parsing (two on one line are an error to it), placeholders like ``<name>`` are
-redirections to every shell parser, and ``time`` and ``coproc`` come as command names.
+redirections to every shell parser, ``time`` and ``coproc`` come as command names, and characters
+beyond ASCII can crash it.
 """
 
 import re
@@ -24,6 +25,7 @@ _HEREDOC = re.compile(
     r"<<(?P<dash>-?)[ \t]*(?:(?P<quote>['\"])(?P<quoted>[^'\"]+)(?P=quote)|(?P<plain>\\?[A-Za-z_][\w.+-]*))"
 )
 _OPEN, _CLOSE, _BLANK, _HERE = "\ue000", "\ue001", "\ue002", "\ue100"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _WRAPPERS = frozenset(["time", "coproc"])
 _SIMPLE = frozenset(["command", "declaration_command", "unset_command", "test_command"])
 
@@ -72,14 +74,23 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+def _root(source: str) -> tree_sitter.Node:
+    """Return the tree of a text; offsets are in characters.
+
+    A dot stands for each character beyond ASCII, a word character like them: the scanner looks
+    characters up in a C table of 256 and reads past its end.
+    """
+    return _parser().parse(_NOT_ASCII.sub(".", source).encode()).root_node
+
+
 def parse(text: str) -> Script:
     """Return the simple commands of shell text, in order. Never raises."""
     lifted = _lift_heredocs(_mask_placeholders(text))
     walk = _walk(text, lifted)
-    tree = _parser().parse(walk.text.encode())
-    commands = tuple(walk.statements(tree.root_node, _Context()))
+    root = _root(walk.text)
+    commands = tuple(walk.statements(root, _Context()))
     closed = all(body.heredoc.closed for body in lifted.bodies)
-    return Script(commands=commands, complete=closed and not tree.root_node.has_error)
+    return Script(commands=commands, complete=closed and not root.has_error)
 
 
 def _walk(text: str, lifted: "_Lifted") -> "_Walk":
@@ -235,16 +246,8 @@ class _Walk:
     original: str
     bodies: tuple[_Body, ...]
     pipelines: int = 0
-    _offsets: list[int] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        if not self.text.isascii():
-            for k, c in enumerate(self.text):
-                self._offsets += [k] * len(c.encode())
-            self._offsets.append(len(self.text))
-
-    def at(self, byte: int) -> int:
-        offset = self._offsets[byte] if self._offsets else byte
+    def at(self, offset: int) -> int:
         return min(offset, len(self.text) - 1)  # the last line end is ours
 
     def source(self, node: tree_sitter.Node) -> str:
@@ -436,7 +439,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     """Split shell text into what a reader types at one prompt each; comment lines fall out."""
     lifted = _lift_heredocs(_mask_placeholders(text))
     walk = _walk(text, lifted)
-    root = _parser().parse(walk.text.encode()).root_node
+    root = _root(walk.text)
     spans = list(_line_spans(root, walk))
     return tuple(_statement(text, lifted, start, end) for start, end in spans)
 

@@ -288,7 +288,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(WORDS, max_size=8))
 def test_every_command_has_a_form(words: list[str]) -> None:
     for command in parse(" ".join(words)).commands:

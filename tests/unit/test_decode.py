@@ -148,7 +148,7 @@ NEAR_YAML = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(NEAR_YAML)
 def test_text_that_is_nearly_yaml_is_decoded_or_refused(pieces: list[str]) -> None:
     assert has_a_place(refusal(lambda: decode_yaml("".join(pieces), Thing, file="t.yaml")))
@@ -216,7 +216,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON, st.booleans())
 def test_any_json_is_decoded_or_refused_within_its_line(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -227,7 +227,7 @@ def test_any_json_is_decoded_or_refused_within_its_line(value: Any, ascii_only: 
     assert error is None or (error.at and 1 <= error.at.column <= len(text) + 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=40))
 def test_any_bytes_are_decoded_or_refused(line: bytes) -> None:
     with pytest.raises(UserError):

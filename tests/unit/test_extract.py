@@ -239,7 +239,7 @@ PIECES = st.sampled_from(
 MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=80)
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=200, deadline=2000)
 @given(MARKDOWN)
 def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
     found = extracted(markdown)
@@ -251,7 +251,7 @@ def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
         assert place.column >= 1
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=150, deadline=2000)
 @given(MARKDOWN.filter(lambda text: "\0" not in text and "\t" not in text))
 def test_a_command_of_a_code_block_stands_where_it_says(markdown: str) -> None:
     lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -296,7 +296,7 @@ def test_an_answer_that_is_cut_off_is_read(path: Path, length: int) -> None:
     "text", [*list("`~>-*#|[<\\&"), "```bash\n", "- `git a`\n", "Run `git a` and\n"]
 )
 def test_long_monotonous_text_ends(text: str) -> None:
-    extracted(text * 1000)
+    extracted(text * 500)
 
 
 def nested(kinds: tuple[str, ...]) -> Iterator[str]:

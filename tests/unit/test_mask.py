@@ -93,7 +93,7 @@ def test_a_free_value_of_the_reference_may_be_anything() -> None:
 TEXTS = st.lists(st.text("ab1 .:(", min_size=1, max_size=8).map(change), max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_learned_mask_makes_both_runs_equal(one: list[Change], other: list[Change]) -> None:
     normaliser = Normaliser(mask=learn(one, other), renamed={})

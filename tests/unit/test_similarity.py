@@ -215,7 +215,7 @@ def test_a_text_is_like_itself_and_unlike_nothing() -> None:
     assert text_similarity("", "Open the page") == 0.0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_similarity_is_between_nought_and_one_and_symmetric(left: str, right: str) -> None:
     found = text_similarity(left, right)
@@ -229,7 +229,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=5), st.lists(WORDS, min_size=1, max_size=5))
 def test_any_two_commands_can_be_compared(left: list[str], right: list[str]) -> None:
     docs = atoms([Command(text=" ".join(left))], KNOWLEDGE)

@@ -657,7 +657,7 @@ CASES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CASES, st.sampled_from([True, False, None]))
 def test_a_result_is_as_bad_as_its_worst_finding(case: Evidence, follows: bool | None) -> None:
     result = decide(case, follows=follows)
@@ -668,7 +668,7 @@ def test_a_result_is_as_bad_as_its_worst_finding(case: Evidence, follows: bool |
     assert result.verdict is not Verdict.ERROR
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CASES)
 def test_no_answer_passes_that_does_harm_or_misses_the_goal(case: Evidence) -> None:
     result = decide(case)
@@ -680,7 +680,7 @@ def test_no_answer_passes_that_does_harm_or_misses_the_goal(case: Evidence) -> N
         assert result.works
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CASES)
 def test_where_the_docs_work_they_are_never_blamed(case: Evidence) -> None:
     result = decide(replace(case, reference=WORKS))
@@ -688,7 +688,7 @@ def test_where_the_docs_work_they_are_never_blamed(case: Evidence) -> None:
     assert Owner.DOCUMENTATION not in {finding.owner for finding in result.findings}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CASES, st.sampled_from(OpinionVerdict))
 def test_no_opinion_makes_a_wrong_answer_pass(case: Evidence, said: OpinionVerdict) -> None:
     opinions = [Opinion(question=q.id, verdict=said) for q in questions(case)]
