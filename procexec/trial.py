@@ -196,6 +196,7 @@ def _end_state(
     ground = Ground(
         own=(home, procedure.workdir, "/tmp"),
         tolerate=procedure.tolerate,
+        harmless=tuple(p for view in bench.spec.views for p in view.harmless),
         allowed=allowed,
     )
     comparison = compare(

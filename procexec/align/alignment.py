@@ -118,6 +118,7 @@ def _moves(
                 atom=k,
                 node=match.node,
                 detail=pair.detail,
+                against=pair.against,
             )
         else:
             label = Label.CHECK if atom.read_only else Label.EXTRA

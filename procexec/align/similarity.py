@@ -78,7 +78,10 @@ def _joined(parts: list[Candidate]) -> Candidate:
     worst = max(parts, key=lambda c: c.cost)
     bindings = tuple(binding for part in parts for binding in part.bindings)
     detail = "; ".join(part.detail for part in parts if part.detail)
-    return Candidate(cost=worst.cost, label=worst.label, detail=detail, bindings=bindings)
+    against = tuple(value for part in parts for value in part.against)
+    return Candidate(
+        cost=worst.cost, label=worst.label, detail=detail, bindings=bindings, against=against
+    )
 
 
 def _piped(doc: Canonical, answer: Atom, values: Values) -> Candidate | None:
@@ -109,6 +112,7 @@ def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate |
         label=Label.SUBSTITUTED,
         detail="; ".join(differences.details[:3]),
         bindings=bindings,
+        against=tuple(differences.against),
     )
 
 
@@ -127,6 +131,7 @@ class _Differences:
     benign: int = 0
     details: list[str] = field(default_factory=list)
     bindings: dict[str, str] = field(default_factory=dict)
+    against: list[str] = field(default_factory=list)
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
         if doc.path != answer.path:
@@ -180,6 +185,8 @@ class _Differences:
             return True
         bound = _unify(want, have, self.values)
         if bound is None:
+            given = (value for value in self.values.given.values() if value == want)
+            self.against += given
             return False
         self.bindings.update(bound)
         return True

@@ -1,5 +1,6 @@
 """The answer's end state beside the reference's: missing, wrong, extra; and what is collateral."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,8 @@ from fnmatch import fnmatchcase
 
 from procexec.compare.mask import Normaliser
 from procexec.model.state import Change, Deviation, Fact, Reference, Sign
+
+_DIGEST = re.compile(r"\b[0-9a-f]{40,64}\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +43,21 @@ class Comparison:
 class Ground:
     """Where an answer may leave things of its own, and what else is tolerated.
 
+    ``harmless`` are patterns of facts that may be added anywhere.
     ``allowed`` is what the documentation changes on a version where it works, None if unknown.
     """
 
     own: tuple[str, ...]
     tolerate: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
     allowed: frozenset[str] | None = None
 
     def is_own(self, path: str) -> bool:
         return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self.own)
+
+    def is_harmless(self, change: Change) -> bool:
+        added = change.sign is Sign.ADDED
+        return added and any(re.fullmatch(p, change.fact.text) for p in self.harmless)
 
     def tolerates(self, subject: str) -> bool:
         return any(fnmatchcase(subject, glob) for glob in self.tolerate)
@@ -78,7 +87,7 @@ def compare(
     _match_free_values(missing, extra, normaliser)
     footprint = {change.fact.subject for change in theirs}
     if reference.works:
-        collateral, aside = _sorted_out(extra, footprint, existing, ground)
+        collateral, aside = _sorted_out(extra, missing, footprint, existing, ground)
     else:
         collateral, aside = _beside(extra, existing, ground), []
     return Comparison(
@@ -125,16 +134,24 @@ def _match_free_values(
 
 def _sorted_out(
     extra: Counter[Change],
+    missing: Counter[Change],
     footprint: set[str],
     existing: Mapping[str, bool],
     ground: Ground,
 ) -> tuple[list[Change], list[Change]]:
     collateral, aside = [], []
+    rewritten = Counter(filter(None, map(_without_digest, missing.elements())))
     for change in extra.elements():
         subject = change.fact.subject
         if ground.tolerates(subject):
             continue
-        if (not existing.get(subject, False) and ground.is_own(subject)) or (
+        shape = _without_digest(change)
+        if shape and rewritten[shape] > 0:
+            rewritten[shape] -= 1
+            aside.append(change)
+        elif ground.is_harmless(change):
+            aside.append(change)
+        elif (not existing.get(subject, False) and ground.is_own(subject)) or (
             change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint
         ):
             aside.append(change)
@@ -160,6 +177,16 @@ def _beside(extra: Counter[Change], existing: Mapping[str, bool], ground: Ground
 def _is_text(fact: Fact) -> bool:
     """Tell whether the fact is content of a file, which may be written in more ways than one."""
     return fact.text.startswith(("line ", "content "))
+
+
+def _without_digest(change: Change) -> Change | None:
+    """Return a change with its digests left open, None if it has none.
+
+    A file that is to be changed may be written in more ways than one; all that is made of its
+    content, such as the commit that holds it, has another digest then.
+    """
+    text, count = _DIGEST.subn("#", change.fact.text)
+    return Change(change.sign, Fact(change.fact.subject, text)) if count else None
 
 
 def deviations(comparison: Comparison) -> tuple[Deviation, ...]:

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
+_DIGEST_NAME = re.compile(r"(?i)(?:hash|sha\d*|oid|checksum|digest|fingerprint)\W*$")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownValues:
     """The values a reader has: from the question, from the procedure, from the answer's line.
@@ -18,19 +21,32 @@ class KnownValues:
 
     def of(self, placeholder: str) -> str | None:
         """Return a placeholder's value, or None if nobody told it."""
+        if self._is_value(placeholder):
+            return placeholder
         value = self.bound.get(placeholder)
-        if value is not None and self._is_told(value):
+        if value is not None and self._is_told(value) and _is_of_kind(value, placeholder):
             return value
         name = _name(placeholder)
         return next((v for k, v in sorted(self.named.items()) if _name(k) == name), None)
+
+    def _is_value(self, word: str) -> bool:
+        """Tell whether a plain word that the answer calls a stand-in is a reader's value already."""
+        plain = re.fullmatch(r"[\w.@:/-]+", word) is not None
+        return plain and (self._is_told(word) or word in self.bound.values())
 
     def _is_told(self, value: str) -> bool:
         return value in self.named.values() or value in self.question
 
 
+def _is_of_kind(value: str, placeholder: str) -> bool:
+    """Tell whether a value can be what the placeholder asks for: a digest is no name."""
+    return not _DIGEST_NAME.search(placeholder) or bool(re.fullmatch(r"[0-9a-f]{4,}", value))
+
+
 def _name(placeholder: str) -> str:
     bare = re.sub(r"^[<{$\s]+|[>}\s]+$", "", placeholder).lower()
-    return re.sub(r"\W+|_", "", re.sub(r"^(?:your|my|the|new)[-_ ]+", "", bare))
+    short = re.sub(r"\W+|_", "", re.sub(r"^(?:your|my|the|new)[-_ ]+", "", bare))
+    return re.sub(r"(?<=...)(?:name|word|phrase)$", "", short)
 
 
 def resolve(text: str, names: Iterable[str], known: KnownValues) -> tuple[str, tuple[str, ...]]:

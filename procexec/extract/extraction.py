@@ -49,6 +49,10 @@ _WAY = re.compile(
     r"(?i)^\W*(?:option|method|approach|alternative|variant|variante|way|solution|opzione|metodo|möglichkeit)\s+"
     r"(?P<number>[A-D]|[1-9])\b"
 )
+_STANDS_IN = re.compile(
+    r"(?i)\b(?:replace|substitute|exchange)\s+`?(?P<name>[\w.@:/-]*\w)`?\s+(?:with|by|for)\s+"
+    r"(?:your|the (?:actual|real|name|path|right|correct|number|desired))\b"
+)
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
 _EDITORS = re.compile(
     r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|git rebase (?:-i|--interactive)|--edit\b"
@@ -68,12 +72,26 @@ def extract(markdown: str, hints: Hints) -> Extraction:
     declines = decline_in(markdown)
     if not reader.steps and not declines:
         reader.take_mentions()
+    named = _placeholders_named(found)
+    reader.steps = [_with_placeholders(step, named) for step in reader.steps]
     ordered = sorted(enumerate(reader.steps), key=lambda pair: (pair[1].line, pair[0]))
     return Extraction(
         steps=tuple(step for _, step in ordered),
         skipped=tuple(reader.skipped),
         declines=declines,
     )
+
+
+def _placeholders_named(found: tuple[Block, ...]) -> tuple[str, ...]:
+    """Return the words that the answer's prose calls stand-ins for the reader's own."""
+    prose = (b.prose for b in found if b.kind is BlockKind.PROSE)
+    return tuple(dict.fromkeys(m["name"] for text in prose for m in _STANDS_IN.finditer(text)))
+
+
+def _with_placeholders(step: AnswerStep, named: tuple[str, ...]) -> AnswerStep:
+    text = step.action.text
+    more = [n for n in named if n in text and not any(n in p for p in step.placeholders)]
+    return replace(step, placeholders=(*step.placeholders, *more)) if more else step
 
 
 @dataclass(slots=True)

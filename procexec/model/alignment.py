@@ -32,7 +32,10 @@ class Label(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One column of the alignment. ``atom`` indexes the answer's atoms, ``node`` is a step id."""
+    """One column of the alignment. ``atom`` indexes the answer's atoms, ``node`` is a step id.
+
+    ``against`` are the values fixed by the question that the answer replaced by others.
+    """
 
     kind: MoveKind
     label: Label
@@ -40,6 +43,7 @@ class Move:
     atom: int | None = None
     node: str | None = None
     detail: str = ""
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,7 @@ class Candidate:
     label: Label
     detail: str = ""
     bindings: tuple[tuple[str, str], ...] = ()
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

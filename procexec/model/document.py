@@ -167,13 +167,14 @@ class View(Document, frozen=True):
 
     Each line is one fact; its first word is what the fact is about. ``covers`` are globs of
     absolute paths whose content the view tells (type, mode and owner still count); paths that
-    match ``hides`` do not count at all.
+    match ``hides`` do not count at all. Facts that match ``harmless`` may be added by any answer.
     """
 
     name: Name
     run: str
     covers: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
     user: str | None = None
 
 
