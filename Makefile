@@ -21,11 +21,9 @@ setup: .venv/.installed ## make .venv with exactly the packages of requirements.
 demo: setup ## build the sandboxes, then judge the example answers
 	$(BIN)/procexec sandbox build
 	@code=0; $(BIN)/procexec run examples/answers.jsonl || code=$$?; \
-	if [ $$code = 1 ]; then \
-		echo "Some example answers are wrong on purpose: exit code 1 of procexec run is expected here."; \
-	else \
-		exit $$code; \
-	fi
+	test $$code = 1 || exit $$code; \
+	echo "Some example answers are wrong on purpose: exit code 1 of procexec run is expected here."; \
+	echo "To type procexec as in README.md: source $(BIN)/activate"
 
 test: setup lint ## lint, build the sandboxes, run every test, with containers
 	$(BIN)/procexec sandbox build
@@ -52,8 +50,9 @@ clean: ## remove what setup and the tools made; results in runs/ stay
 	@python="$$($(FIND_PYTHON))"; \
 	if ! "$${python:-false}" -c 'import ensurepip, venv' 2>/dev/null && $(AS_ROOT); then \
 		echo "installing python3 and python3-venv from the distribution's packages"; \
-		apt-get update -q; \
-		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3 python3-venv; \
+		apt-get update -qq; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+			python3 python3-venv >/dev/null; \
 		python="$$($(FIND_PYTHON))"; \
 	fi; \
 	if [ -z "$$python" ]; then \

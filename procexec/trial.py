@@ -197,6 +197,7 @@ def _end_state(
         own=(home, procedure.workdir, "/tmp"),
         tolerate=procedure.tolerate,
         harmless=tuple(p for view in bench.spec.views for p in view.harmless),
+        wordings=tuple(p for view in bench.spec.views for p in view.wordings),
         allowed=allowed,
     )
     comparison = compare(

@@ -330,16 +330,31 @@ class _Case:
             if move.kind is not MoveKind.DISPLACED or move.atom is None or move.node is None:
                 continue
             assert alignment is not None
+            pairs = [pair for pair in alignment.violations if move.node in pair]
+            if self.end.equal and not self.failed and all(map(self._is_doubtful, pairs)):
+                continue
             step = self.evidence.steps[alignment.atoms[move.atom].step]
-            others = [
-                self.atoms[u if v == move.node else v].text
-                for u, v in alignment.violations
-                if move.node in (u, v)
-            ]
+            others = [self.atoms[u if v == move.node else v].text for u, v in pairs]
             against = f" relative to `{others[0]}`" if others else ""
             message = f"the step stands at the wrong place{against}"
             finding = self._at(step, Code.WRONG_ORDER, message, Owner.ASSISTANT)
             yield replace(finding, step=self.atoms[move.node].step)
+
+    def _is_doubtful(self, pair: tuple[str, str]) -> bool:
+        """Tell whether only text of another command, which may do more, says what it stands for.
+
+        A step without an effect of its own must be where it is documented all the same.
+        """
+        reference = self.evidence.reference
+        steps = reference.steps if reference is not None and reference.works else ()
+        effective = {step.id for step in steps if step.changes}
+        return any(
+            move.node in pair
+            and move.label is Label.SUBSTITUTED
+            and self.atoms[move.node].step in effective
+            for move in self.moves
+            if move.node is not None
+        )
 
     def _unsatisfied(self, atom: DocumentedAtom, move: Move) -> bool:
         """Tell whether a documented step is not done: neither by its text nor by its effect."""
@@ -388,9 +403,8 @@ class _Case:
                 continue
             assert alignment is not None
             atom = self.atoms[move.node or ""]
-            if self._is_right() and not self._contradicts(atom, move):
-                if self._does_its_part(atom) or not self._unsatisfied(atom, move):
-                    continue
+            if self._is_right() and self._is_equivalent(atom, move):
+                continue
             if atom.step in seen or not self._is_to_blame(atom, alignment.atoms[move.atom].step):
                 continue
             seen.add(atom.step)
@@ -401,6 +415,12 @@ class _Case:
             finding = self._at(step, code, told, Owner.ASSISTANT)
             yield replace(finding, step=atom.step, fix=f"documented: {atom.text}")
 
+    def _is_equivalent(self, atom: DocumentedAtom, move: Move) -> bool:
+        """Tell whether a substituted step does what the documented one is for."""
+        if self._contradicts(atom, move):
+            return False
+        return self._does_its_part(atom) or not self._unsatisfied(atom, move)
+
     def _does_its_part(self, atom: DocumentedAtom) -> bool:
         """Tell whether part of a step's effect is there: by-products may be missing if a goal tells."""
         reference = self.evidence.reference
@@ -410,9 +430,9 @@ class _Case:
 
     def _contradicts(self, atom: DocumentedAtom, move: Move) -> bool:
         """Tell whether a value that the question fixes was replaced, and its effect is not there."""
-        undone = self.end.undone.get(atom.step, ())
-        words = {word for c in undone for word in re.findall(r"[\w.@-]+", c.fact.text)}
-        return any(value in words for value in move.against)
+        undone = "\n".join(c.fact.text for c in self.end.undone.get(atom.step, ()))
+        words = (rf"(?<![\w.-]){re.escape(value)}(?![\w-])" for value in move.against)
+        return any(re.search(word, undone) for word in words)
 
     def _is_right(self) -> bool:
         return self.end.goal_reached and not self.end.collateral and not self._forbidden()

@@ -29,6 +29,14 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.commands_in = commands_in
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; click would end with 1, "some fail", where a reader like head leaves."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _write_nowhere()
+            return 0
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands_in)
 
@@ -92,7 +100,7 @@ def main() -> None:
         click.echo(str(e), err=True)
         code = e.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_nowhere()
         code = 0
     except Exception:  # noqa: BLE001 - the boundary: whatever is left is a bug
         click.echo(traceback.format_exc(), err=True)
@@ -103,3 +111,8 @@ def main() -> None:
         )
         code = BUG_EXIT
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _write_nowhere() -> None:
+    """Send what is still to be printed away, so that Python's own last flush is silent."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -81,4 +81,6 @@ def make_judge(text: str) -> Judge:
     name, _, argument = text.partition(":")
     if name not in JUDGES:
         raise UserError(f"there is no judge `{name}`", hint=did_you_mean(name, list(JUDGES)))
+    if name == "scripted" and not argument:
+        raise UserError("the judge `scripted` needs a file", hint="--judge scripted:opinions.jsonl")
     return JUDGES[name](argument)

@@ -33,7 +33,7 @@ def steps(
     and what looks like a step and is none.
 
     \b
-      procexec steps answers.jsonl --select pnr-1
+      procexec steps answers.jsonl --select smoke
       procexec steps answers.jsonl --json | jq .steps
     """
     from procexec.extract.extraction import extract
@@ -67,7 +67,7 @@ def align(
     """Show the ANSWERS beside their documented procedures: moves, labels, costs, bindings.
 
     \b
-      procexec align answers.jsonl --select adp-2 --version 2.47
+      procexec align answers.jsonl --select git/add-patch --version 2.47
     """
     from procexec.align.alignment import align as aligned
     from procexec.extract.extraction import extract
@@ -98,6 +98,8 @@ def _jobs(
     from procexec.workload import check, jobs, read_library
 
     library, errors = read_library(procedures, sandboxes)
+    if not library.procedures or not library.sandboxes:
+        stop_on(errors)
     with open_answers(answers) as file:
         stop_on([*errors, *check(file, library, wanted)])
         for job in jobs(file, library, wanted):
@@ -121,7 +123,7 @@ def explain(code: str | None) -> None:
     from procexec.report.explain import all_codes
     from procexec.report.explain import explain as page
 
-    click.echo(page(code) if code else all_codes())
+    click.echo(page(code) if code else all_codes(), nl=False)
 
 
 @click.command()
@@ -137,7 +139,7 @@ def schema(name: str) -> None:
     from procexec.model.document import Answer, Procedure, SandboxSpec
 
     kind = {"answer": Answer, "procedure": Procedure, "sandbox": SandboxSpec}[name]
-    document = msgspec.json.schema(kind)
+    document = msgspec.json.schema(kind, schema_hook=lambda _: {"description": "any JSON"})
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 

@@ -48,7 +48,7 @@ class Settings:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Run folder. Default: runs/<time>.",
+    help="Run folder; results in it that still hold are kept. Default: runs/<time>.",
 )
 @click.option(
     "--resume",
@@ -96,7 +96,7 @@ def run(
       procexec run answers.jsonl
       procexec run answers.jsonl --version 2.39 --version 2.47 --select smoke
       procexec run answers.jsonl --select git/add-patch --junit junit.xml
-      procexec run answers.jsonl --resume runs/20261130-101500
+      procexec run answers.jsonl --resume runs/20261130-101500-3f2a
     """
     from procexec.batch import default_workers
     from procexec.read.answers import open_answers
@@ -113,6 +113,8 @@ def run(
         quiet=quiet,
     )
     library, errors = read_library(procedures, sandboxes)
+    if not library.procedures or not library.sandboxes:
+        stop_on(errors)
     with open_answers(answers) as file:
         stop_on([*errors, *check(file, library, wanted)])
         sys.exit(_run(settings, file, library, wanted))
@@ -121,6 +123,16 @@ def run(
 def _new_folder() -> Path:
     name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Path("runs") / f"{name}-{secrets.token_hex(2)}"
+
+
+def _make_folder(out: Path) -> None:
+    from procexec.errors import UserError
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        hint = "give a folder that you may write to with --out"
+        raise UserError(f"cannot make the run folder {out}: {e.strerror}", hint=hint) from e
 
 
 def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Selection") -> int:
@@ -134,7 +146,7 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
     chosen_judge = make_judge(settings.judge)
     total = sum(len(job.versions) for job in jobs(file, library, wanted))
     with workshop(workers=settings.jobs, tell=tell) as shop:
-        settings.out.mkdir(parents=True, exist_ok=True)
+        _make_folder(settings.out)
         with Journal.open(settings.out / "results.jsonl") as journal:
             batch = _batch(settings, library, shop, chosen_judge)
             known = _Known(journal, batch)

@@ -48,14 +48,18 @@ def _chosen(
         known = sorted({v for _, v in library.sandboxes})
         if name not in known:
             raise UserError(f"there is no version `{name}`", hint=did_you_mean(name, known))
-    return [
+    chosen = [
         folder
         for (product, version), folder in sorted(library.sandboxes.items())
         if (not products or product in products) and (not versions or version in versions)
     ]
+    if library.sandboxes and not chosen:
+        asked = f"`{', '.join(products)}` version `{', '.join(versions)}`"
+        raise UserError(f"there is no sandbox of {asked}", hint="procexec sandbox list")
+    return chosen
 
 
-@sandbox.command()
+@sandbox.command(short_help="Make the images that are missing.")
 @click.argument("products", nargs=-1)
 @click.option("--version", "versions", multiple=True, metavar="V", help="Only this version.")
 @folders
@@ -80,7 +84,7 @@ def build(
         click.echo(f"{'have' if found else 'made'} {made.tag}")
 
 
-@sandbox.command("list")
+@sandbox.command("list", short_help="List the sandboxes: which images are there?")
 @folders
 def list_(procedures: Path, sandboxes: Path) -> None:
     """List the sandboxes, and whether their images are there."""
@@ -96,7 +100,7 @@ def list_(procedures: Path, sandboxes: Path) -> None:
         click.echo(f"{product:10} {version:8} {folder.spec.base:12} {state}")
 
 
-@sandbox.command()
+@sandbox.command(short_help="Open a shell in a fresh sandbox.")
 @click.argument("product")
 @click.argument("version")
 @click.option("--procedure", metavar="ID", help="Start from this procedure's fixture, as its user.")
@@ -113,17 +117,16 @@ def shell(
     from procexec.errors import UserError
     from procexec.read.decode import did_you_mean
     from procexec.sandbox import SandboxRequest
-    from procexec.sandbox.interactive import interact
+    from procexec.sandbox.interactive import interact, need_terminal
 
     library = _library(procedures, sandboxes)
     folder = _chosen(library, (product,), (version,))
-    if not folder:
-        raise UserError(f"there is no sandbox of `{product}` version `{version}`")
     if procedure is not None and procedure not in library.procedures:
         hint = did_you_mean(procedure, list(library.procedures))
         raise UserError(f"there is no procedure `{procedure}`", hint=hint)
     start = library.procedures[procedure] if procedure else None
     spec = folder[0].spec
+    need_terminal()
     with workshop(tell=tell) as shop:
         request = SandboxRequest(
             image=image_maker(shop.client, tell)(folder[0]),
@@ -142,7 +145,7 @@ def shell(
             sys.exit(interact(started))
 
 
-@sandbox.command()
+@sandbox.command(short_help="Check that this machine can run sandboxes.")
 @folders
 def doctor(procedures: Path, sandboxes: Path) -> None:
     """Check that this machine can run sandboxes: engine, images, limits, a real one. About 10 s."""
@@ -163,7 +166,7 @@ def doctor(procedures: Path, sandboxes: Path) -> None:
     sys.exit(4 if bad else 0)
 
 
-@sandbox.command()
+@sandbox.command(short_help="Remove what dead runs and old sandbox folders left.")
 @click.option(
     "--fixtures", is_flag=True, help="Remove the fixture images, too; runs make them anew."
 )
@@ -181,7 +184,8 @@ def prune(
 
     library = _library(procedures, sandboxes)
     client = engine.connect()
-    for name in reap(client):
+    containers = reap(client)
+    for name in containers:
         click.echo(f"removed container {name}")
     keep = set()
     for (product, version), folder in library.sandboxes.items():
@@ -190,5 +194,8 @@ def prune(
             keep.add(found.tag)
     if not fixtures:
         keep |= {i.tag for i in list_images(client) if i.kind is ImageKind.FIXTURE}
-    for name in remove(client, keep, tell):
+    images = remove(client, keep, tell)
+    for name in images:
         click.echo(f"removed image {name}")
+    if not containers and not images:
+        click.echo("nothing to remove")

@@ -1,6 +1,7 @@
 """The documented procedures themselves: ``procexec verify``."""
 
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from procexec.cli.options import folders, selection, stop_on, tell
 if TYPE_CHECKING:
     from procexec.model.document import Procedure
     from procexec.model.state import Reference
+    from procexec.workload import Library, Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +53,17 @@ def verify(
       procexec verify --select sqlite3/drop-column --json
     """
     from procexec.batch import default_workers
+    from procexec.errors import UserError
     from procexec.read.check import check_versions
-    from procexec.workload import read_library
+    from procexec.workload import Selection, read_library
 
     library, errors = read_library(procedures, sandboxes)
     stop_on([*errors, *check_versions(versions, library.known)])
-    wanted = [
-        (procedure, version)
-        for procedure in library.procedures.values()
-        for version in procedure.versions
-        if (not versions or version in versions)
-        and (not products or procedure.product in products)
-        and (not select or procedure.id in select)
-    ]
+    selection = Selection(versions=versions, products=products, select=select)
+    wanted = list(_wanted(library, selection))
+    if not wanted:
+        hint = "look at --select, --product and --version"
+        raise UserError("nothing is left to verify after the selection", hint=hint)
     found = _verified(wanted, library, jobs or default_workers())
     for item in found:
         click.echo(_json(item) if as_json else _line(item))
@@ -71,6 +71,17 @@ def verify(
     if not as_json:
         click.echo(f"\n{len(found)} verified: {len(found) - len(stale)} work, {len(stale)} do not")
     sys.exit(1 if any(item.documented for item in stale) else 0)
+
+
+def _wanted(library: "Library", selection: "Selection") -> "Iterator[tuple[Procedure, str]]":
+    from procexec.model.document import Answer
+
+    for procedure in library.procedures.values():
+        as_written = Answer(id=procedure.id, answer="")
+        if selection.takes(as_written, procedure):
+            for version in procedure.versions:
+                if not selection.versions or version in selection.versions:
+                    yield procedure, version
 
 
 def _verified(wanted, library, jobs: int) -> list[Verified]:  # type: ignore[no-untyped-def]

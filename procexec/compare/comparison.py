@@ -43,13 +43,15 @@ class Comparison:
 class Ground:
     """Where an answer may leave things of its own, and what else is tolerated.
 
-    ``harmless`` are patterns of facts that may be added anywhere.
+    ``harmless`` are patterns of facts that may be added anywhere, ``wordings`` of the parts of
+    facts that may be put in other words.
     ``allowed`` is what the documentation changes on a version where it works, None if unknown.
     """
 
     own: tuple[str, ...]
     tolerate: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
     allowed: frozenset[str] | None = None
 
     def is_own(self, path: str) -> bool:
@@ -58,6 +60,18 @@ class Ground:
     def is_harmless(self, change: Change) -> bool:
         added = change.sign is Sign.ADDED
         return added and any(re.fullmatch(p, change.fact.text) for p in self.harmless)
+
+    def reworded(self, change: Change) -> Change | None:
+        """Return a change with digests and free wording left open, None if it has neither.
+
+        A file that is to be changed may be written in more ways than one; all that is made of its
+        content, such as the commit that holds it, has another digest then.
+        """
+        text, count = _DIGEST.subn("#", change.fact.text)
+        for pattern in self.wordings:
+            text, more = re.subn(pattern, "#", text)
+            count += more
+        return Change(change.sign, Fact(change.fact.subject, text)) if count else None
 
     def tolerates(self, subject: str) -> bool:
         return any(fnmatchcase(subject, glob) for glob in self.tolerate)
@@ -140,19 +154,19 @@ def _sorted_out(
     ground: Ground,
 ) -> tuple[list[Change], list[Change]]:
     collateral, aside = [], []
-    rewritten = Counter(filter(None, map(_without_digest, missing.elements())))
+    rewritten = Counter(filter(None, map(ground.reworded, missing.elements())))
     for change in extra.elements():
         subject = change.fact.subject
         if ground.tolerates(subject):
             continue
-        shape = _without_digest(change)
+        shape = ground.reworded(change)
         if shape and rewritten[shape] > 0:
             rewritten[shape] -= 1
             aside.append(change)
-        elif ground.is_harmless(change):
-            aside.append(change)
-        elif (not existing.get(subject, False) and ground.is_own(subject)) or (
-            change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint
+        elif (
+            ground.is_harmless(change)
+            or (not existing.get(subject, False) and ground.is_own(subject))
+            or (change.sign is Sign.ADDED and _is_text(change.fact) and subject in footprint)
         ):
             aside.append(change)
         else:
@@ -177,16 +191,6 @@ def _beside(extra: Counter[Change], existing: Mapping[str, bool], ground: Ground
 def _is_text(fact: Fact) -> bool:
     """Tell whether the fact is content of a file, which may be written in more ways than one."""
     return fact.text.startswith(("line ", "content "))
-
-
-def _without_digest(change: Change) -> Change | None:
-    """Return a change with its digests left open, None if it has none.
-
-    A file that is to be changed may be written in more ways than one; all that is made of its
-    content, such as the commit that holds it, has another digest then.
-    """
-    text, count = _DIGEST.subn("#", change.fact.text)
-    return Change(change.sign, Fact(change.fact.subject, text)) if count else None
 
 
 def deviations(comparison: Comparison) -> tuple[Deviation, ...]:

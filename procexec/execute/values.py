@@ -1,9 +1,8 @@
 """Placeholders to values: by what the alignment bound them to, else by their name."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-
 
 _DIGEST_NAME = re.compile(r"(?i)(?:hash|sha\d*|oid|checksum|digest|fingerprint)\W*$")
 
@@ -26,8 +25,11 @@ class KnownValues:
         value = self.bound.get(placeholder)
         if value is not None and self._is_told(value) and _is_of_kind(value, placeholder):
             return value
-        name = _name(placeholder)
-        return next((v for k, v in sorted(self.named.items()) if _name(k) == name), None)
+        return self._by_name(placeholder, _name) or self._by_name(placeholder, _short_name)
+
+    def _by_name(self, placeholder: str, name_of: Callable[[str], str]) -> str | None:
+        wanted = name_of(placeholder)
+        return next((v for k, v in sorted(self.named.items()) if name_of(k) == wanted), None)
 
     def _is_value(self, word: str) -> bool:
         """Tell whether a plain word that the answer calls a stand-in is a reader's value already."""
@@ -45,8 +47,12 @@ def _is_of_kind(value: str, placeholder: str) -> bool:
 
 def _name(placeholder: str) -> str:
     bare = re.sub(r"^[<{$\s]+|[>}\s]+$", "", placeholder).lower()
-    short = re.sub(r"\W+|_", "", re.sub(r"^(?:your|my|the|new)[-_ ]+", "", bare))
-    return re.sub(r"(?<=...)(?:name|word|phrase)$", "", short)
+    return re.sub(r"\W+|_", "", re.sub(r"^(?:your|my|the|new)[-_ ]+", "", bare))
+
+
+def _short_name(placeholder: str) -> str:
+    """Return a name without what says only that it is one: ``branch-name`` is ``branch``."""
+    return re.sub(r"(?<=...)(?:name|word|phrase)$", "", _name(placeholder))
 
 
 def resolve(text: str, names: Iterable[str], known: KnownValues) -> tuple[str, tuple[str, ...]]:

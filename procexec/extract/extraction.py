@@ -44,10 +44,19 @@ _ASIDE = re.compile(
     r"(?i)^\W*(?:\d+\W+)?(?:troubleshooting|common (?:errors|problems|mistakes|issues|pitfalls)|faq|undo(?:ing)?|"
     r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading)\W*$"
 )
-_ASIDE_HEADING = re.compile(r"(?i)^\W*(?:what )?(?:if|when)\b.*\b(?:goes wrong|fails?|does ?n[o']t work)\b")
+_ASIDE_HEADING = re.compile(
+    r"(?i)^\W*(?:what )?(?:if|when)\b.*\b(?:goes wrong|fails?|does ?n[o']t work)\b"
+)
 _WAY = re.compile(
     r"(?i)^\W*(?:option|method|approach|alternative|variant|variante|way|solution|opzione|metodo|möglichkeit)\s+"
     r"(?P<number>[A-D]|[1-9])\b"
+)
+_EDITOR_OPENS = re.compile(
+    r"(?i)\beditor (?:\w+ )?(?:opens|appears|starts|comes up)\b|\bopens (?:\w+ ){0,2}editor\b"
+)
+_SAVED_AS = re.compile(
+    r"(?i)^\W*(?:now |then )?(?:save|store|put|write)\s+(?:this|that|it|these \w+|the (?:above|script|statements|lines)\w*)"
+    r"(?: \w+)?\s+(?:as|to|in|into)\s+(?:a |the )?(?:file )?(?:called |named )?`(?P<path>[^`\s]+)`"
 )
 _STANDS_IN = re.compile(
     r"(?i)\b(?:replace|substitute|exchange)\s+`?(?P<name>[\w.@:/-]*\w)`?\s+(?:with|by|for)\s+"
@@ -82,6 +91,18 @@ def extract(markdown: str, hints: Hints) -> Extraction:
     )
 
 
+def _is_bare_script(block: Block, hints: Hints) -> bool:
+    """Tell whether a paragraph is nothing but commands that somebody did not put into a fence."""
+    if block.kind is not BlockKind.PROSE or any(span.code for span in block.spans):
+        return False
+    lines = [line.strip().removeprefix("$ ") for line in block.text.split("\n")]
+    programs = (*hints.programs, "cd")
+    commands = all(
+        len(w) > 1 and w[0] in programs and w[-1][-1] not in ".,:;?!" for w in map(str.split, lines)
+    )
+    return commands and (len(lines) > 1 or bool(re.search(r"\s-{1,2}\w", lines[0])))
+
+
 def _placeholders_named(found: tuple[Block, ...]) -> tuple[str, ...]:
     """Return the words that the answer's prose calls stand-ins for the reader's own."""
     prose = (b.prose for b in found if b.kind is BlockKind.PROSE)
@@ -112,9 +133,11 @@ class _Reader:
             if reason:
                 self._skip(block, reason)
             elif block.kind is BlockKind.CODE:
-                self._code(block)
+                self._code(block, self._saved_as(k))
             elif block.kind is BlockKind.TABLE:
                 self._take(from_table(block, self._context(k), self.hints))
+            elif _is_bare_script(block, self.hints):
+                self._code(replace(block, kind=BlockKind.CODE, spans=()), "")
             elif block.kind is BlockKind.PROSE and not _TAB.match(block.text):
                 self._take(from_prose(block, self._context(k), self.hints))
             if block.kind in (BlockKind.PROSE, BlockKind.HEADING):
@@ -160,12 +183,18 @@ class _Reader:
             Skipped(text=s.text, line=s.line, column=s.column, reason=reason) for s in codes
         ]
 
-    def _code(self, block: Block) -> None:
+    def _saved_as(self, k: int) -> str:
+        """Return the sentence below a block that tells which file it is, or nothing."""
+        below = self.blocks[k + 1] if k + 1 < len(self.blocks) else None
+        m = _SAVED_AS.match(below.prose) if below and below.kind is BlockKind.PROSE else None
+        return f"Save as `{m['path']}`" if m else ""
+
+    def _code(self, block: Block, saved_as: str) -> None:
         last = self.steps[-1] if self.steps else None
         if last and (session := session_from_payload(last, block, self.lead, self.hints)):
             self.steps[-1] = session
             return
-        if step := file_step(block, self.lead):
+        if step := file_step(block, saved_as or self.lead):
             self.steps.append(step)
             return
         found = from_code(block, self.lead, self.hints)
@@ -195,7 +224,7 @@ class _Reader:
         edited = last is not None and isinstance(last.action, Input)
         return Context(
             last=last,
-            in_editor=self._in_editor(),
+            in_editor=self._in_editor(block.prose),
             edited=edited,
             leads_to_code=leads,
             session=self._session(),
@@ -208,11 +237,13 @@ class _Reader:
             return None
         return self.hints.session_of(commands[-1].action.text)
 
-    def _in_editor(self) -> bool:
-        """Tell whether the last command opens an editor, as far as the text tells."""
+    def _in_editor(self, prose: str) -> bool:
+        """Tell whether the last command opens an editor, as far as its text and ``prose`` tell."""
         others = (s.action for s in reversed(self.steps) if not isinstance(s.action, Input))
         last = next(others, None)
-        return isinstance(last, Command) and bool(_EDITORS.search(last.text))
+        return isinstance(last, Command) and bool(
+            _EDITORS.search(last.text) or _EDITOR_OPENS.search(prose)
+        )
 
 
 def _asides(all_blocks: tuple[Block, ...]) -> Iterator[bool]:
@@ -242,7 +273,7 @@ def _second_ways(all_blocks: tuple[Block, ...]) -> Iterator[bool]:
     that follows code.
     """
     label: Block | None = None
-    first = ""
+    first, other = "", False
     before: Block | None = None
     for block in all_blocks:
         prose = block.kind in (BlockKind.HEADING, BlockKind.PROSE)

@@ -123,7 +123,12 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
         meant = known or goes_on
         goes_on = bool(_BROKEN_CONTINUATION.search(s.text))
         if not meant and _is_output(s.text, block, after_steps=bool(steps)):
-            skipped.append(Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT))
+            reply = hints.reply_on(s.text) if steps else None
+            if reply is None:
+                piece = Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT)
+                skipped.append(piece)
+            else:
+                steps.append(_typed_reply(*reply, line=line, column=at + s.text.rfind(reply[1])))
             continue
         steps.append(
             AnswerStep(
@@ -151,8 +156,15 @@ def _pasted_session(text: str, hints: Hints) -> tuple[str, tuple[str, ...]]:
             continue
         rest = [line for line in lines[k + 1 :] if line.strip()]
         if rest and not any(_starts_known(line, hints) for line in rest):
-            return "\n".join(lines[: k + 1]), tuple(rest)
+            return "\n".join(lines[: k + 1]), _entered(rest, hints.session_of(line), hints)
     return text, ()
+
+
+def _entered(lines: list[str], spec: SessionProgram | None, hints: Hints) -> tuple[str, ...]:
+    """Return what was typed into a program: what stands behind its prompts, if it has any."""
+    typed = (hints.session_line(line, spec) for line in lines)
+    entered = tuple(text for text in typed if text is not None)
+    return entered or tuple(lines)
 
 
 def _is_output(text: str, block: Block, *, after_steps: bool) -> bool:
@@ -175,6 +187,16 @@ def _doubts(text: str, *, complete: bool) -> tuple[str, ...]:
     if _BROKEN_CONTINUATION.search(text):
         doubts.append("a blank after the backslash at the end of a line")
     return tuple(doubts)
+
+
+def _typed_reply(prompt: str, reply: str, *, line: int, column: int) -> AnswerStep:
+    return AnswerStep(
+        action=Input(keys=(reply + "\r",), prompt=prompt),
+        line=line,
+        column=column,
+        confidence=0.9,
+        reason="typed after a question in the terminal",
+    )
 
 
 @dataclass(slots=True)
@@ -268,16 +290,9 @@ class _Terminal:
 
     def _reply(self, prompt: str, reply: str, k: int) -> None:
         text = self.block.text.split("\n")[k]
-        self.steps.append(
-            AnswerStep(
-                action=Input(keys=(reply + "\r",), prompt=prompt),
-                line=self.block.line + k,
-                column=self.block.column + max(text.rfind(reply), 0),
-                confidence=0.9,
-                reason="typed after a question in the terminal",
-                prose=self.prose,
-            )
-        )
+        column = self.block.column + max(text.rfind(reply), 0)
+        step = _typed_reply(prompt, reply, line=self.block.line + k, column=column)
+        self.steps.append(replace(step, prose=self.prose))
 
     def _finish(self) -> None:
         """Attach what was typed into a program, and the output, to the last step."""

@@ -48,6 +48,10 @@ _STATEMENT_AFTER = re.compile(
     r"prints|lists|would|can|cannot|can't|wipes?|leaves|writes|makes|reads|creates|deletes|removes|"
     r"needs|refuses|opens)\b"
 )
+_STEP_HEADER = re.compile(r"(?i)(?:#|no\.?|nr\.?|steps?|schritte?|passo|passi)$")
+_THEN_AFTER = re.compile(
+    r"(?i)^\s*[,;]?\s*(?:and |und |e )?(?:then|followed by|afterwards|dann|danach|poi|quindi)\b(?! \w+s\b)"
+)
 _IS_SAID = re.compile(r"(?i)^\s*(?:is|are|was|would|means?|can|cannot|does not|doesn't)\b")
 _SHOULD_AFTER = re.compile(r"(?i)^\s*(?:should|will|must)\b")
 _DIRECTORY = re.compile(
@@ -62,7 +66,8 @@ _REPLY_VERB = re.compile(
 )
 _REPLY_LEAD = re.compile(
     r"(?i)(?:\b(?:type|enter|answer|reply|say|respond|press|choose|pick|hit|give|with|then|and|or|by|"
-    r"quit with|use|input)|[:\u2192])\s*[\"'(]?$"
+    r"quit with|use|input|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
+    r"|[:\u2192])\s*[\"'(]?$"
 )
 _TIMES = re.compile(r"(?i)^\s*(?:\([^)]*\)\s*)?(?:twice|two times|both times|three times)")
 _PRESS_ENTER = re.compile(r"(?i)\b(?:press|hit)\s+(?:the\s+)?(?:enter|return)\b")
@@ -80,8 +85,9 @@ _APPENDED = re.compile(
 _EDITED_BY_HAND = re.compile(
     r"(?i)\b(?:edit|change|modify|fix|adjust|open|add|make|write)\b[^.]*"
     r"\b(?:in|with|using) (?:an?|your|the|any) (?:\w+ )?editor\b"
-    rf"|^\W*(?:then |now |next,? )?(?:edit|open|modify)\s+(?:the file |the |your )?`?(?-i:{_FILE})`?\s.*"
+    rf"|^\W*(?:then |now |next,? )?(?:edit|open|modify)\s+(?:the file |the |your )?`?(?-i:{_FILE})`?[\s,].*"
     r"\b(?:add|append|insert|change|replace|set|remove|delete|uncomment|fix)\b"
+    r"|^\W*(?:then |now |next,? )?(?:open|go to|visit|log ?in|sign ?in|in)\b.*\b(?:click|tap|tick|press|select|choose)\b"
 )
 _NOT_NOW = re.compile(
     r"(?i)^\W*(?:if|in case|should you|unless|later)\b|\b(?:opens|instead of|do ?n[o']t|never)\b"
@@ -170,13 +176,25 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                 prose=" | ".join(row),
             )
         return
+    numbered = block.rows and _STEP_HEADER.match(block.rows[0][0].strip(" *"))
     for k, row in enumerate(block.rows[1:], 2):
         for cell in row:
             for code in re.findall(r"`([^`]+)`", cell):
-                if _is_command(code, hints):
-                    yield Skipped(
-                        text=code, line=block.line + k, column=1, reason=SkipReason.MENTION
+                if not _is_command(code, hints):
+                    continue
+                line = block.line + k
+                if numbered:
+                    yield AnswerStep(
+                        action=Command(text=code),
+                        line=line,
+                        column=1,
+                        confidence=0.8,
+                        reason="a row of a table of steps",
+                        prose=" | ".join(row),
+                        placeholders=placeholders(code),
                     )
+                else:
+                    yield Skipped(text=code, line=line, column=1, reason=SkipReason.MENTION)
 
 
 def why_not_run(lead: str) -> SkipReason | None:
@@ -329,6 +347,8 @@ def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
 
 
 def _is_told(s: _Sentence, block: Block) -> bool:
+    if not s.before.strip(" *_(") and _THEN_AFTER.match(s.after):
+        return True
     if s.starts_item and (block.ordered or not _IS_SAID.match(s.after)):
         return True
     if _STATEMENT_AFTER.match(s.after):

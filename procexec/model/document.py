@@ -167,7 +167,8 @@ class View(Document, frozen=True):
 
     Each line is one fact; its first word is what the fact is about. ``covers`` are globs of
     absolute paths whose content the view tells (type, mode and owner still count); paths that
-    match ``hides`` do not count at all. Facts that match ``harmless`` may be added by any answer.
+    match ``hides`` do not count at all. Facts that match ``harmless`` may be added by any answer;
+    what ``wordings`` match within a fact may be put in other words.
     """
 
     name: Name
@@ -175,6 +176,7 @@ class View(Document, frozen=True):
     covers: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
     user: str | None = None
 
 

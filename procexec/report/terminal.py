@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _WIDTH = 120
 _LINES = 8
 _COMMAND_LINES = 4
+_BESIDE_NAMES = 76  # what the other columns of the bar take, with all four counts
 _COLOURS = {
     Verdict.PASS: "green",
     Verdict.INCONCLUSIVE: "yellow",
@@ -425,7 +426,8 @@ class _Live:
         counts = " ".join(f"{self._counts[v]} {v}" for v in Verdict if self._counts[v])
         shown = [one_line(key, 24) for key in list(self._running)[:3]]
         more = len(self._running) - len(shown)
-        running = ", ".join([*shown, f"+{more}"] if more else shown)
+        names = ", ".join([*shown, f"+{more}"] if more else shown)
+        running = one_line(names, max(1, self._console.width - _BESIDE_NAMES))
         self._bar.update(self._task, counts=counts, running=running)
 
 

@@ -42,8 +42,13 @@ def examine(recipes: Sequence[ImageRecipe]) -> Iterator[Examined]:
     images = list(_images(client, recipes))
     yield from (told for told, _ in images)
     first = next((image for _, image in images if image), None)
-    if first is not None:
-        yield from _tried(client, first)
+    if first is None:
+        hint = "procexec sandbox build"
+        yield Examined(
+            name="sandbox", state="warn", found="not tried: no image is there", hint=hint
+        )
+        return
+    yield from _tried(client, first)
 
 
 def _engine(client: docker.DockerClient) -> Iterator[Examined]:

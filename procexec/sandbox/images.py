@@ -343,5 +343,4 @@ def _remove(client: DockerClient, tag: str, tell: Tell) -> list[str]:
             raise SandboxError(f"could not remove {tag}: {error.explanation}") from error
         tell(f"{tag} stays: {error.explanation}")
         return []
-    tell(f"removed {tag}")
     return [tag]

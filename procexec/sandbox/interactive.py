@@ -16,6 +16,12 @@ from procexec.errors import UserError
 from procexec.sandbox.docker import DockerSandbox
 
 
+def need_terminal() -> None:
+    """Raise UserError if standard input is no terminal."""
+    if not sys.stdin.isatty():
+        raise UserError("standard input is no terminal", hint="run it in a terminal")
+
+
 def interact(sandbox: DockerSandbox) -> int:
     """Let the person at standard input work in a login-like shell; return its exit status.
 
@@ -24,8 +30,7 @@ def interact(sandbox: DockerSandbox) -> int:
     Raises:
         UserError: standard input is no terminal.
     """
-    if not sys.stdin.isatty():
-        raise UserError("standard input is no terminal", hint="run it in a terminal")
+    need_terminal()
     stream, identity = _opened(sandbox)
     resize = _resizer(sandbox, identity)
     resize()

@@ -201,3 +201,46 @@ def test_an_effect_is_touched_when_the_answer_changed_the_same_things() -> None:
 
     assert found.has_touched([MADE])
     assert not found.has_touched([LOG])
+
+
+# --- what may be put in another way -----------------------------------------------------------
+
+REPOSITORY = "/home/dev/x/.git"
+
+
+def test_other_content_of_a_file_that_is_to_be_changed_is_no_collateral() -> None:
+    mine = added(REPOSITORY, f"[git] index 100644 {'a' * 40} 0 .gitignore")
+    theirs = added(REPOSITORY, f"[git] index 100644 {'b' * 40} 0 .gitignore")
+
+    assert not compared([mine], reference(theirs), REPOSITORY).collateral
+
+
+def test_a_file_more_is_collateral_whatever_its_content() -> None:
+    mine = [added(REPOSITORY, f"[git] index 100644 {'a' * 40} 0 {name}") for name in ("x", "y")]
+    theirs = added(REPOSITORY, f"[git] index 100644 {'b' * 40} 0 x")
+
+    assert compared(mine, reference(theirs), REPOSITORY).collateral == (mine[1],)
+
+
+def test_each_documented_content_excuses_one_other() -> None:
+    mine = [added(REPOSITORY, f"[git] commit tree {c * 40}") for c in "ac"]
+    theirs = added(REPOSITORY, f"[git] commit tree {'b' * 40}")
+
+    assert len(compared(mine, reference(theirs), REPOSITORY).collateral) == 1
+
+
+def test_a_message_may_be_put_in_other_words() -> None:
+    mine, theirs = added("/r", "[git] message Undo it"), added("/r", "[git] message Revert it")
+
+    assert compared([mine], reference(theirs), "/r").collateral == (mine,)
+    found = compared([mine], reference(theirs), "/r", wordings=("(?<= message ).*",))
+    assert not found.collateral
+
+
+def test_a_harmless_fact_may_be_added_but_not_removed() -> None:
+    fact = Fact("/r", "[git] config branch.x.remote=origin")
+    harmless = (r"\[git\] config branch\..+\.remote=.*",)
+
+    for sign, count in ((Sign.ADDED, 0), (Sign.REMOVED, 1)):
+        found = compared([Change(sign, fact)], reference(MADE), "/r", harmless=harmless)
+        assert len(found.collateral) == count

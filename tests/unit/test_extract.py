@@ -19,6 +19,7 @@ from procexec.model.step import (
     Extraction,
     FileWrite,
     Input,
+    Manual,
     Session,
     Skipped,
     SkipReason,
@@ -308,3 +309,154 @@ def test_deep_nesting_ends() -> None:
     extracted("".join(nested(("!!! note", '=== "Linux"'))) + "    " * 200 + "```\n")
     extracted("> " * 1000 + "x")
     extracted("- " * 1000 + "x")
+
+
+# --- how people really write ------------------------------------------------------------------
+
+OPEN = "Open it:\n\n```bash\nsqlite3 a.db\n```\n\n"
+SESSION = "sqlite3 a.db\nSELECT 1;\n.quit"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("1. Go to `blog`: `cd blog`\n2. `git stash`", ["cd blog", "git stash"]),
+        ("- [ ] `cd blog`\n- [x] `git pull`", ["cd blog", "git pull"]),
+        ("`git tag v1 x`, then `git push origin v1`.", ["git tag v1 x", "git push origin v1"]),
+        ("widgetctl use x\nwidgetctl push x y", ["widgetctl use x", "widgetctl push x y"]),
+        ("widgetctl push -m 1 x", ["widgetctl push -m 1 x"]),
+        ("widgetctl is a tool that\nwidgetctl users like.", []),
+        (
+            "1. Passa al ramo con `git switch x`.\n2. Esegui `git pull origin x`.",
+            ["git switch x", "git pull origin x"],
+        ),
+        (
+            "Führe `git switch x` aus, nicht `git reset x`. Danach `git pull`.",
+            ["git switch x", "git pull"],
+        ),
+        ("1. Switch (`git switch x`; older Git: `git checkout x`)", ["git switch x"]),
+        ("Save this as `a.sql`:\n\n```sql\nSELECT 1;\n```", ["create a.sql"]),
+        (
+            "```sql\nSELECT 1;\n```\n\nSave this as `a.sql` and run `sqlite3 a.db < a.sql`.",
+            ["create a.sql", "sqlite3 a.db < a.sql"],
+        ),
+        ("Add `x.log` to `.gitignore`.", ["append .gitignore"]),
+        ("Add `x.log` to `.gitignore`:\n\n```bash\necho x.log\n```", ["echo x.log"]),
+        (
+            "> Do not run `git push --force`.\n\n```bash\ngit push\n```",
+            ["git push"],
+        ),
+    ],
+)
+def test_what_a_reader_would_do_is_found(markdown: str, texts: list[str]) -> None:
+    assert commands(markdown) == texts
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "To undo this later:",
+        "Made a mistake? Delete the tag again:",
+        "If you want to go back:",
+        "## Troubleshooting",
+        "## Undo",
+        "## What if the push fails",
+        "Troubleshooting:",
+    ],
+)
+def test_what_takes_the_steps_back_is_for_later(after: str) -> None:
+    markdown = f"```bash\ngit tag v1\n```\n\n{after}\n\n```bash\ngit tag -d v1\n```"
+
+    assert commands(markdown) == ["git tag v1"]
+
+
+@pytest.mark.parametrize("lead", ["Then remove it from the index:", "Revert the merge:"])
+def test_a_task_that_takes_something_back_is_done(lead: str) -> None:
+    assert len(commands(f"```bash\ncd x\n```\n\n{lead}\n\n```bash\ngit rm --cached x\n```")) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("## Method 1", "## Method 2"), ("Option A - one tag:", "**Option B**")]
+)
+def test_only_the_first_of_several_ways_is_taken(first: str, second: str) -> None:
+    markdown = f"{first}\n\n```bash\ngit tag a\n```\n\n{second}\n\n```bash\ngit tag b\n```"
+
+    assert commands(markdown) == ["git tag a"]
+
+
+def test_what_follows_the_last_way_is_for_all() -> None:
+    ways = "Option A:\n\n```bash\ngit tag a\n```\n\nOption B:\n\n```bash\ngit tag b\n```"
+
+    assert commands(f"{ways}\n\nCheck it:\n\n```bash\ngit tag -l\n```") == [
+        "git tag a",
+        "git tag -l",
+    ]
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        OPEN + "```\nSELECT 1;\n.quit\n```",
+        OPEN + "```sql\nSELECT 1;\n```\n\nLeave it:\n\n```sql\n.quit\n```",
+        OPEN
+        + "You will see\n\n```\nSQLite version 3\nsqlite>\n```\n\n```sql\nSELECT 1;\n.quit\n```",
+        "```bash\nsqlite3 a.db\nSELECT 1;\n.quit\n```",
+    ],
+)
+def test_statements_go_to_the_program_that_is_open(markdown: str) -> None:
+    assert commands(markdown) == [SESSION]
+
+
+def test_a_command_behind_an_open_program_is_for_the_shell() -> None:
+    assert commands(OPEN + "```\nsqlite3 b.db .schema\n```") == [
+        "sqlite3 a.db",
+        "sqlite3 b.db .schema",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Edit `app.py`, remove the conflict markers and save it.",
+        "Make the change in README with your editor, then commit.",
+        "1. Open the repository on GitHub, click **Branches** and delete `x` there.",
+    ],
+)
+def test_what_only_a_person_can_do_is_a_manual_step(sentence: str) -> None:
+    (step,) = extracted(sentence).steps
+
+    assert isinstance(step.action, Manual)
+
+
+def test_a_word_that_the_prose_calls_a_stand_in_is_a_placeholder() -> None:
+    (step,) = extracted("```\ngit tag vX.Y.Z\n```\n\nReplace X.Y.Z with your version.").steps
+
+    assert step.placeholders == ("X.Y.Z",)
+
+
+def test_an_editor_that_the_prose_announces_takes_keys() -> None:
+    text = "1. `git revert -m 1 HEAD`\n2. An editor opens: save and close it (`:wq` in vi)."
+
+    assert commands(text) == ["git revert -m 1 HEAD", ":wq"]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        (
+            "| Step | Command |\n|---|---|\n| 1 | `cd x` |\n| 2 | `git push` |",
+            ["cd x", "git push"],
+        ),
+        ("```\nsqlite3 a.db\nsqlite> SELECT 1;\n1\nsqlite> .quit\n```", [SESSION]),
+        (
+            "```\nopenssl pkey -aes256 -in a\nEnter PEM pass phrase: secret\n```",
+            ["openssl pkey -aes256 -in a", "secret"],
+        ),
+        (
+            "Run `openssl pkey -aes256 -in a`. When asked, enter the passphrase `secret`.",
+            ["openssl pkey -aes256 -in a", "secret"],
+        ),
+    ],
+)
+def test_tables_transcripts_and_replies_are_read(markdown: str, texts: list[str]) -> None:
+    assert commands(markdown) == texts

@@ -239,3 +239,12 @@ def test_any_two_commands_can_be_compared(left: list[str], right: list[str]) -> 
         for answer in answers:
             found = candidate(doc, (), answer, Values(free={"a": "a", "m": "(.*"}))
             assert found is None or 0 <= found.cost < 900
+
+
+def test_a_given_value_that_is_replaced_is_told() -> None:
+    values = Values(given={"days": "365", "file": "a"})
+
+    found = candidate(atom("tool --days=365 a"), (), atom("tool --days=30 a"), values)
+
+    assert found is not None
+    assert found.against == ("365",)

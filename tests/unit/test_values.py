@@ -71,3 +71,23 @@ def test_a_value_is_no_pattern() -> None:
 @given(st.text(max_size=30))
 def test_text_without_placeholders_stays_as_it_is(text: str) -> None:
     assert resolve(text, (), KNOWN) == (text, ())
+
+
+def test_a_digest_is_not_filled_in_by_a_name() -> None:
+    known = KnownValues(bound={"<commit-hash>": "main", "<commit>": "main"}, question="on main?")
+
+    assert known.of("<commit-hash>") is None
+    assert known.of("<commit>") == "main"
+
+
+def test_a_word_called_a_stand_in_stays_where_it_is_right_already() -> None:
+    known = KnownValues(bound={"message": "Initial"}, question="the tag v1.2.0")
+
+    assert known.of("v1.2.0") == "v1.2.0"
+    assert known.of("Initial") == "Initial"
+    assert known.of("vX.Y") is None
+
+
+@pytest.mark.parametrize("placeholder", ["<branch-name>", "YOUR_BRANCH_NAME"])
+def test_a_branch_name_is_a_branch(placeholder: str) -> None:
+    assert KnownValues(named={"branch": "x"}).of(placeholder) == "x"

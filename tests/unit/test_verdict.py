@@ -697,3 +697,88 @@ def test_no_opinion_makes_a_wrong_answer_pass(case: Evidence, said: OpinionVerdi
         assert case.end is not None
         assert case.end.goal_reached
         assert not case.end.collateral
+
+
+# --- values, by-products, sandboxes -----------------------------------------------------------
+
+BY_PRODUCT = Change(Sign.ADDED, Fact("/home/dev/b.serial", "is a file"))
+FOR_YEAR = Change(Sign.ADDED, Fact("/home/dev/b", "valid 365 days"))
+OTHER_B = replace(B, text="make b --other", label=Label.SUBSTITUTED)
+
+
+def with_b(*changes: Change) -> Reference:
+    step = replace(control("b", B_MADE), changes=changes)
+    return replace(WORKS, steps=(control("a", A_MADE), step))
+
+
+def test_a_by_product_of_the_documented_command_may_be_missing() -> None:
+    end = replace(REACHED, equal=False, undone={"b": (BY_PRODUCT,)}, untouched=frozenset(["b"]))
+
+    result = decide(evidence(A, OTHER_B, reference=with_b(B_MADE, BY_PRODUCT), end=end))
+
+    assert result.verdict is Verdict.PASS
+
+
+def test_another_value_than_the_question_fixes_is_wrong_though_no_check_sees_it() -> None:
+    end = replace(REACHED, equal=False, undone={"b": (FOR_YEAR,)})
+    case = evidence(A, OTHER_B, reference=with_b(B_MADE, FOR_YEAR), end=end)
+    assert case.alignment is not None
+    assert decide(case).verdict is Verdict.PASS
+
+    moves = tuple(
+        replace(move, against=("365",)) if move.node == "b" else move
+        for move in case.alignment.moves
+    )
+    result = decide(replace(case, alignment=replace(case.alignment, moves=moves)))
+
+    assert {f.code for f in result.findings} == {Code.WRONG_VALUE}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "bash: sudo: command not found",
+        "E: Unable to locate package sqlite3",
+        "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)",
+    ],
+)
+def test_what_the_sandbox_lacks_is_not_the_answers_fault(output: str) -> None:
+    step = replace(A, exit_code=127, output=output)
+
+    result = decide(evidence(step, B, end=NOT_REACHED))
+
+    assert (result.verdict, result.owner) == (Verdict.INCONCLUSIVE, Owner.ENVIRONMENT)
+
+
+def test_a_program_that_sudo_does_not_find_is_the_answers_fault() -> None:
+    step = replace(A, exit_code=1, output="sudo: make-it: command not found")
+
+    assert decide(evidence(step, B, end=NOT_REACHED)).owner is Owner.ASSISTANT
+
+
+def test_what_documented_steps_do_on_their_way_is_no_harm_before_an_open_step() -> None:
+    on_the_way = replace(EXTRA, effect=(A_MADE,))
+    open_step = replace(B, blocked=(Blocked(code=Code.UNRESOLVED_PLACEHOLDER, reason="x"),))
+    end = replace(NOT_REACHED, collateral=(A_MADE,))
+
+    assert decide(evidence(on_the_way, open_step, end=end)).verdict is Verdict.INCONCLUSIVE
+    harmful = replace(on_the_way, effect=(HARM,))
+    harm = replace(end, collateral=(HARM,))
+    assert decide(evidence(harmful, open_step, end=harm)).verdict is Verdict.FAIL
+
+
+def test_the_order_of_what_only_might_be_a_documented_step_does_not_count() -> None:
+    late = replace(A, kind=MoveKind.DISPLACED)
+    case = evidence(OTHER_B, late, violations=(("a", "b"),))
+
+    assert decide(case).verdict is Verdict.PASS
+    assert decide(replace(case, end=replace(REACHED, equal=False))).verdict is Verdict.FAIL
+
+
+def test_a_check_must_be_where_it_is_documented_whatever_its_words() -> None:
+    late = replace(A, kind=MoveKind.DISPLACED)
+    checks = replace(WORKS, steps=(control("a", A_MADE), replace(control("b", B_MADE), changes=())))
+
+    result = decide(evidence(OTHER_B, late, reference=checks, violations=(("a", "b"),)))
+
+    assert {f.code for f in result.findings} == {Code.WRONG_ORDER}
