@@ -39,6 +39,7 @@ def hints_of(spec: SandboxSpec) -> Hints:
         programs=frozenset([spec.product, *spec.options, *(s.program for s in spec.sessions)]),
         sessions=spec.sessions,
         prompts=tuple(prompt.pattern for prompt in spec.prompts),
+        editors=spec.editors,
     )
 
 

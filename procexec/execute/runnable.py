@@ -2,7 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 
+import msgspec
+import yaml
+
+from procexec.model.step import Canonical
 from procexec.shell.canonical import canonical
 from procexec.shell.parse import SimpleCommand, parse
 
@@ -12,24 +18,13 @@ _URL = re.compile(
 _REMOTE_PATH = re.compile(r"^(?:[\w.<>{}-]+@)?(?P<host>[\w.<>{}-]{2,}):(?!//)\S*$")
 _LOGIN = re.compile(r"^(?:[\w.<>{}-]+@)?(?P<host>[\w.<>{}-]+)$")
 _LOOPBACK = re.compile(r"^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0|sandbox)$")
-_ALL = frozenset[str]()
-_TALKERS = {
-    **dict.fromkeys(["curl", "wget", "http", "rsync", "scp", "sftp"], _ALL),
-    "git": frozenset(["clone", "fetch", "pull", "push", "ls-remote", "submodule"]),
-    "pip": frozenset(["install", "download", "wheel"]),
-    "npm": frozenset(["install", "i", "ci", "add"]),
-    "docker": frozenset(["pull", "push", "build", "run"]),
-}
-_CLONES = frozenset(["clone", "ls-remote", "submodule"])  # others take references with colons
-_COPIERS = frozenset(["scp", "rsync", "sftp"])
-_NETWORK_WORDS = re.compile(
-    r"(?i)could not resolve (?:host|hostname)|temporary failure (?:in name resolution|resolving)|"
-    r"name or service not known|network is unreachable|no route to host"
-)
-_INIT_WORDS = re.compile(
-    r"(?i)system has not been booted with systemd|failed to connect to bus|"
-    r"systemctl: command not found|cannot open display|no display"
-)
+
+
+@cache
+def _talkers() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return what network.yaml says: by way of naming a host, the programs and sub-commands."""
+    text = (files("procexec.execute") / "network.yaml").read_text()
+    return msgspec.convert(yaml.safe_load(text), dict[str, dict[str, tuple[str, ...]]])
 
 
 def needs_network(text: str) -> str:
@@ -39,14 +34,18 @@ def needs_network(text: str) -> str:
 
 def _hosts(command: SimpleCommand) -> Iterator[str]:
     form = canonical(command, {})
-    program, *commands = form.path or ("",)
-    talks = _TALKERS.get(program)
-    if talks is not None and (not talks or talks.intersection(commands)):
+    if _talks(form, "urls"):
         yield from _outside(_URL, form.operands)
-        if program in _COPIERS or (program == "git" and _CLONES.intersection(commands)):
-            yield from _outside(_REMOTE_PATH, form.operands)
-    if program == "ssh":
+    if _talks(form, "paths"):
+        yield from _outside(_REMOTE_PATH, form.operands)
+    if _talks(form, "logins"):
         yield from _outside(_LOGIN, form.operands[:1])
+
+
+def _talks(form: Canonical, way: str) -> bool:
+    program, *commands = form.path or ("",)
+    narrowed = _talkers()[way].get(program)
+    return narrowed is not None and (not narrowed or bool(set(narrowed) & set(commands)))
 
 
 def _outside(pattern: re.Pattern[str], words: Sequence[str]) -> Iterator[str]:
@@ -54,11 +53,3 @@ def _outside(pattern: re.Pattern[str], words: Sequence[str]) -> Iterator[str]:
         m = pattern.match(word)
         if m and not _LOOPBACK.match(m["host"]):
             yield m["host"]
-
-
-def blocked_by_sandbox(output: str) -> str:
-    """Return what a failed step says about the sandbox rather than about itself, or nothing."""
-    for pattern in (_NETWORK_WORDS, _INIT_WORDS):
-        if m := pattern.search(output):
-            return m[0]
-    return ""

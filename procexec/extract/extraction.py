@@ -63,9 +63,7 @@ _STANDS_IN = re.compile(
     r"(?:your|the (?:actual|real|name|path|right|correct|number|desired))\b"
 )
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
-_EDITORS = re.compile(
-    r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|git rebase (?:-i|--interactive)|--edit\b"
-)
+_EDITORS = re.compile(r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|--edit\b")
 
 
 def extract(markdown: str, hints: Hints) -> Extraction:
@@ -242,7 +240,9 @@ class _Reader:
         others = (s.action for s in reversed(self.steps) if not isinstance(s.action, Input))
         last = next(others, None)
         return isinstance(last, Command) and bool(
-            _EDITORS.search(last.text) or _EDITOR_OPENS.search(prose)
+            _EDITORS.search(last.text)
+            or _EDITOR_OPENS.search(prose)
+            or any(re.search(pattern, last.text) for pattern in self.hints.editors)
         )
 
 

@@ -27,6 +27,7 @@ class Hints:
     programs: frozenset[str] = frozenset()
     sessions: Sequence[SessionProgram] = ()
     prompts: Sequence[str] = ()
+    editors: Sequence[str] = ()
 
     def is_program(self, word: str) -> bool:
         """Tell whether a word names a program: a known one, or a path to one."""

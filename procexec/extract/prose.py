@@ -372,12 +372,7 @@ def _is_command(text: str, hints: Hints) -> bool:
         return bool(script.commands[0].assignments) and bool(script.commands[1:])
     if len(argv) == 1 and not script.commands[0].redirects:
         return bool(hints.session_of(text)) or argv[0] in ("make", "cd") or argv[0].startswith("./")
-    return hints.is_program(argv[0]) and not _is_bare_subcommand(argv)
-
-
-def _is_bare_subcommand(argv: Sequence[str]) -> bool:
-    """Tell whether it is only the name of a sub-command, e.g. ``git rm``: a mention if unsaid."""
-    return False if len(argv) != 2 else argv[1].startswith(".") and argv[0] == "git"
+    return hints.is_program(argv[0])
 
 
 def _is_directory(s: _Sentence, hints: Hints) -> bool:

@@ -257,6 +257,7 @@ class SandboxSpec(Document, frozen=True):
     env: dict[str, str] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    editors: tuple[str, ...] = ()
     sessions: tuple[SessionProgram, ...] = ()
     ignore: tuple[str, ...] = ()
     unsafe: tuple[Unsafe, ...] = ()

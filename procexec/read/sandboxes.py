@@ -67,6 +67,8 @@ def _patterns(spec: SandboxSpec) -> Iterator[tuple[tuple[str | int, ...], str, i
         yield ("prompts", k, "pattern"), prompt.pattern, 0
     for k, unsafe in enumerate(spec.unsafe):
         yield ("unsafe", k, "pattern"), unsafe.pattern, 0
+    for k, pattern in enumerate(spec.editors):
+        yield ("editors", k), pattern, 0
     for k, session in enumerate(spec.sessions):
         for name, patterns, groups in (
             ("prompts", session.prompts, 0),

@@ -36,7 +36,8 @@ CASES = sorted((DATA / "extract").glob("*.md"))
 def hints() -> Hints:
     sandboxes, _ = read_sandboxes(ROOT / "sandboxes")
     known = hints_of(sandboxes["sqlite3", "3.46"].spec)
-    return replace(known, programs=known.programs | {"widgetctl", "widgetd"})
+    editors = sandboxes["git", "2.47"].spec.editors
+    return replace(known, programs=known.programs | {"widgetctl", "widgetd"}, editors=editors)
 
 
 def extracted(markdown: str) -> Extraction:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from procexec.execute.runnable import blocked_by_sandbox, needs_network
+from procexec.execute.runnable import needs_network
 
 
 @pytest.mark.parametrize(
@@ -52,28 +52,3 @@ def test_a_command_that_talks_to_a_host_needs_the_network(text: str, host: str) 
 )
 def test_a_command_that_stays_at_home_needs_none(text: str) -> None:
     assert needs_network(text) == ""
-
-
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        (
-            "fatal: unable to access: Could not resolve host: example.test",
-            "Could not resolve host",
-        ),
-        (
-            "System has not been booted with systemd as init system (PID 1).",
-            "System has not been booted with systemd",
-        ),
-        ("bash: systemctl: command not found", "systemctl: command not found"),
-        ("Error: cannot open display: :0", "cannot open display"),
-        ("ping: Network is unreachable", "Network is unreachable"),
-    ],
-)
-def test_the_sandbox_s_limits_are_known_by_their_words(output: str, words: str) -> None:
-    assert blocked_by_sandbox(output) == words
-
-
-@pytest.mark.parametrize("output", ["", "bash: widgetctl: command not found", "file not found"])
-def test_a_step_s_own_failure_is_not_the_sandbox_s(output: str) -> None:
-    assert blocked_by_sandbox(output) == ""
