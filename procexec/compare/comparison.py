@@ -118,32 +118,26 @@ def _match_free_values(
 ) -> None:
     """Take out pairs that differ only in a value that the answer was free to choose."""
     for subject, pattern in normaliser.wildcards(list(missing.elements())):
-        mine = next(
-            (
-                change
-                for change in sorted(extra)
-                if extra[change] > 0
-                and change.fact.subject == subject
-                and pattern.fullmatch(f"{change.sign} {change.fact.text}")
-            ),
-            None,
-        )
-        theirs = next(
-            (
-                change
-                for change in sorted(missing)
-                if missing[change] > 0
-                and change.fact.subject == subject
-                and pattern.fullmatch(f"{change.sign} {change.fact.text}")
-            ),
-            None,
-        )
+        mine = _first_about(extra, subject, pattern)
+        theirs = _first_about(missing, subject, pattern)
         if mine is not None and theirs is not None:
             extra[mine] -= 1
             missing[theirs] -= 1
     for counter in (missing, extra):
         for change in [c for c, n in counter.items() if n <= 0]:
             del counter[change]
+
+
+def _first_about(changes: Counter[Change], subject: str, pattern: re.Pattern[str]) -> Change | None:
+    """Return the first change that is left about a subject and fits a pattern, or None."""
+    fitting = (
+        change
+        for change in sorted(changes)
+        if changes[change] > 0
+        and change.fact.subject == subject
+        and pattern.fullmatch(f"{change.sign} {change.fact.text}")
+    )
+    return next(fitting, None)
 
 
 def _sorted_out(
