@@ -357,14 +357,17 @@ class _Case:
         )
 
     def _unsatisfied(self, atom: DocumentedAtom, move: Move) -> bool:
-        """Tell whether a documented step is not done: neither by its text nor by its effect."""
+        """Tell whether a documented step is not done: neither by its text nor by its effect.
+
+        Where the procedure as a whole leaves nothing behind, only text tells.
+        """
         reference = self.evidence.reference
         if reference is None or not reference.works:
             return move.kind is MoveKind.PROCEDURE_ONLY
         control = next((s for s in reference.steps if s.id == atom.step), None)
         if control is None:
             return move.kind is MoveKind.PROCEDURE_ONLY
-        if control.changes:
+        if control.changes and reference.changes:
             return self._effect_missing(control)
         if control.moves_shell:
             return not self.end.goal_reached

@@ -782,3 +782,11 @@ def test_a_check_must_be_where_it_is_documented_whatever_its_words() -> None:
     result = decide(evidence(OTHER_B, late, reference=checks, violations=(("a", "b"),)))
 
     assert {f.code for f in result.findings} == {Code.WRONG_ORDER}
+
+
+def test_where_the_procedure_leaves_nothing_behind_steps_must_be_there_by_text() -> None:
+    transient = replace(WORKS, changes=())
+
+    assert decide(evidence(A, B, reference=transient)).verdict is Verdict.PASS
+    result = decide(evidence(A, missing=["b"], reference=transient))
+    assert {f.code for f in result.findings} == {Code.MISSING_STEP}
