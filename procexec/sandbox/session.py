@@ -289,23 +289,28 @@ class _Watch:
         quiet = self.quiet()
         if quiet < QUIET:
             return QUIET - quiet
-        return max(self.next_look - quiet, 0.005)
+        return max(self._look_after() - quiet, 0.005)
 
     def shows_prompt(self, prompts: tuple[re.Pattern[str], ...]) -> bool:
-        """Tell whether the cursor stands behind a known prompt, or in a full-screen program."""
+        """Tell whether the cursor stands behind a known prompt."""
         if self.quiet() < QUIET or not self.since_reply:
             return False
         if self.in_full_screen:
-            return True
+            return False  # its last line says nothing: whether it reads is asked of the kernel
         line = open_line(self.collector.last(4096))
         return bool(line.strip()) and any(p.search(line.rstrip()) for p in prompts)
 
     def time_to_look(self) -> bool:
         """Tell whether it has been quiet for long enough to look at the processes; seldom."""
-        if self.quiet() < self.next_look:
+        if self.quiet() < self._look_after():
             return False
         self.next_look = min(self.next_look * 2, 8.0)
         return True
+
+    def _look_after(self) -> float:
+        """Return the quiet seconds before a look; a full-screen program waits after every key."""
+        first = self.next_look == FIRST_LOOK
+        return QUIET if self.in_full_screen and first else self.next_look
 
     def question(self) -> str:
         """Return the text of the prompt that stands there."""
