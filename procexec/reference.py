@@ -18,6 +18,7 @@ from procexec.model.document import Check, Procedure, SandboxSpec, Step
 from procexec.model.plan import Plan
 from procexec.model.state import ObservedState, Reference, ReferenceStep
 from procexec.sandbox import SandboxProvider, SandboxRequest
+from procexec.shell.atoms import ShellKnowledge
 
 ENGINE_VERSION = "1"
 SECOND_HOST = "workbench"
@@ -26,12 +27,20 @@ SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """A procedure on one version, with the image in which its fixture has been run."""
+    """A procedure on one version, with the image in which its fixture has been run.
+
+    ``running`` names the services that run from the start.
+    """
 
     procedure: Procedure
     version: str
     spec: SandboxSpec
     image: str
+    running: tuple[str, ...] = ()
+
+    @property
+    def knowledge(self) -> ShellKnowledge:
+        return knowledge_of(self.procedure, self.spec)
 
     @property
     def scope(self) -> Scope:
@@ -60,7 +69,19 @@ class Bench:
             memory=self.spec.memory,
             prompts=self.prompts,
             scripts=tuple(scripts),
+            services=tuple(s for s in self.spec.services if s.name in self.running),
         )
+
+
+def knowledge_of(procedure: Procedure, spec: SandboxSpec) -> ShellKnowledge:
+    """Return what is known of the shell text of a procedure's answers."""
+    root = procedure.user in ("root", "0")
+    return ShellKnowledge(
+        options=spec.options,
+        sessions=spec.sessions,
+        home="/root" if root else f"/home/{procedure.user}",
+        workdir=procedure.workdir,
+    )
 
 
 @dataclass(slots=True)
@@ -132,7 +153,7 @@ def make(bench: Bench, branches: dict[str, str], provider: SandboxProvider) -> R
     """Run the documented procedure twice, with another host name and time zone the second time."""
     steps = chosen_steps(bench.procedure, branches)
     each = [(s.id, a) for s in steps for a in actions(s, bench.version)]
-    plan = documented_plan([action for _, action in each])
+    plan = documented_plan([action for _, action in each], bench.knowledge)
     owners = [name for name, _ in each]
     fixture = _fixture(bench, provider)
     first, end = _run(bench, plan, fixture.state, provider, second=False)

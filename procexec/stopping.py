@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from procexec.errors import SandboxError
-from procexec.sandbox import Sandbox, SandboxProvider, SandboxRequest
+from procexec.sandbox import FixtureImage, Sandbox, SandboxProvider, SandboxRequest
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,7 +25,7 @@ class StoppableProvider:
         self._check()
         return self.inner.start(request)
 
-    def fixture(self, request: SandboxRequest, script: str) -> str:
+    def fixture(self, request: SandboxRequest, script: str) -> FixtureImage:
         self._check()
         return self.inner.fixture(request, script)
 

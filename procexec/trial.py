@@ -20,9 +20,8 @@ from procexec.model.plan import Plan
 from procexec.model.run import Event
 from procexec.model.state import Change, ObservedState, Reference
 from procexec.model.step import AtomKind
-from procexec.reference import Bench, References
+from procexec.reference import Bench, References, knowledge_of
 from procexec.sandbox import SandboxProvider
-from procexec.shell.atoms import ShellKnowledge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +39,13 @@ def hints_of(spec: SandboxSpec) -> Hints:
         sessions=spec.sessions,
         prompts=tuple(prompt.pattern for prompt in spec.prompts),
         editors=spec.editors,
+        options=spec.options,
     )
 
 
 def document(procedure: Procedure, version: str, spec: SandboxSpec) -> Documented:
     """Return a procedure ready for alignment on one version."""
-    root = procedure.user in ("root", "0")
-    knowledge = ShellKnowledge(
-        options=spec.options,
-        sessions=spec.sessions,
-        home="/root" if root else f"/home/{procedure.user}",
-        workdir=procedure.workdir,
-    )
-    return documented(procedure, version, knowledge)
+    return documented(procedure, version, knowledge_of(procedure, spec))
 
 
 def try_out(
@@ -81,7 +74,7 @@ def try_out(
         extraction.steps,
         alignment,
         _values(answer, bench.procedure, alignment),
-        bench.spec.sessions,
+        bench.knowledge,
     )
     reference = references.get(bench, alignment.branches)
     evidence = Evidence(
@@ -95,6 +88,7 @@ def try_out(
         plan=planned,
         reference=reference,
         unsafe=(*unsafe, *bench.spec.unsafe),
+        limits=bench.spec.limits,
         notes=notes,
     )
     allowed = _changed_elsewhere(others, reference, alignment.branches, references)

@@ -215,8 +215,11 @@ class _Case:
         """Return the sandbox's limit that a failed step ran into, or nothing."""
         if run.result.exit_code in (None, 0):
             return ""
-        m = _SANDBOX_WORDS.search(run.result.output)
-        return m[0] if m else ""
+        output = run.result.output
+        found = (
+            re.search(p, output, re.IGNORECASE) for p in (_SANDBOX_WORDS, *self.evidence.limits)
+        )
+        return next((m[0] for m in found if m), "")
 
     def _counted(self, found: list[Finding], judged: list[Finding]) -> Iterator[Finding]:
         """Leave out what is only a consequence of a step that could not be run.
@@ -573,12 +576,13 @@ class _Case:
         )
 
 
-_SANDBOX_WORDS = re.compile(
-    r"(?i)could not resolve (?:host|hostname)[^\n]*|temporary failure (?:in name resolution|resolving)[^\n]*|"
+_SANDBOX_WORDS = (
+    r"could not resolve (?:host|hostname)[^\n]*|temporary failure (?:in name resolution|resolving)[^\n]*|"
     r"name or service not known|network is unreachable|no route to host|"
     r"system has not been booted with systemd[^\n]*|failed to connect to bus[^\n]*|"
     r"systemctl: command not found|cannot open display|"
     r"sudo: the \"no new privileges\" flag is set[^\n]*|sudo: command not found|"
+    r"sudo: effective uid is not 0[^\n]*|this sandbox has no systemd[^\n]*|"
     r"e: (?:unable to locate package|package '[^\n]*' has no installation candidate)[^\n]*|"
     r"e: could not open lock file /var/lib/(?:dpkg|apt)/[^\n]*"
 )

@@ -183,13 +183,20 @@ class Benches:
         folder = self.library.sandboxes[procedure.product, version]
         request = SandboxRequest(
             image=self.image(folder),
-            user=procedure.user,
+            user=procedure.fixture_user or procedure.user,
             workdir=procedure.workdir,
             env=folder.spec.env,
             memory=folder.spec.memory,
+            services=folder.spec.services,
         )
-        image = self.provider.fixture(request, procedure.fixture)
-        return Bench(procedure=procedure, version=version, spec=folder.spec, image=image)
+        made = self.provider.fixture(request, procedure.fixture)
+        return Bench(
+            procedure=procedure,
+            version=version,
+            spec=folder.spec,
+            image=made.id,
+            running=made.running,
+        )
 
 
 def reuse_key(job: Job, version: str, library: Library, image: str, **settings: str) -> str:

@@ -45,6 +45,8 @@ def procedure_from(raw: dict[str, Any]) -> Procedure:
     known = {field.encode_name for field in msgspec.structs.fields(Procedure)}
     ours = {key: value for key, value in raw.items() if key in known}
     ours |= {"doc": doc, "versions": [str(v) for v in raw["versions"]]}
+    if "# runs as root" in raw.get("fixture", "").split("\n", 1)[0]:
+        ours["fixture_user"] = "root"
     return msgspec.convert(ours, Procedure)
 
 

@@ -10,7 +10,7 @@ from procexec.errors import FixtureError
 from procexec.model.run import CommandResult, Dialogue, Ending, Event
 from procexec.model.state import FileFacts
 from procexec.model.step import Input
-from procexec.sandbox import Changes, Dialog, SandboxRequest, ScriptResult
+from procexec.sandbox import Changes, Dialog, FixtureImage, SandboxRequest, ScriptResult
 
 Command = CommandResult | Callable[["FakeSandbox"], CommandResult]
 """What a step's text does: always the same, or something with the sandbox."""
@@ -163,12 +163,12 @@ class FakeProvider:
         finally:
             self.running.remove(sandbox)
 
-    def fixture(self, request: SandboxRequest, script: str) -> str:
+    def fixture(self, request: SandboxRequest, script: str) -> FixtureImage:
         """Return the image itself: what the script makes is in ``files`` already."""
         done = self.scripts.get(script)
         if done is not None and done.exit_code != 0:
             raise FixtureError(f"the fixture failed with exit code {done.exit_code}")
-        return request.image
+        return FixtureImage(id=request.image)
 
 
 def file_facts(text: str, *, mode: str = "644", owner: str = "root") -> FileFacts:

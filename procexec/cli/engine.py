@@ -54,6 +54,12 @@ def workshop(
         client.close()
 
 
+def recipe_of(folder: SandboxFolder) -> ImageRecipe:
+    """Return what a sandbox's image is built from."""
+    spec = folder.spec
+    return ImageRecipe(spec.product, spec.version, folder.folder, spec.base, spec.packages)
+
+
 def image_maker(
     client: DockerClient, tell: Callable[[str], None]
 ) -> Callable[[SandboxFolder], str]:
@@ -65,8 +71,7 @@ def image_maker(
         key = (folder.spec.product, folder.spec.version)
         with lock:
             if key not in known:
-                recipe = ImageRecipe(*key, folder.folder, folder.spec.base)
-                known[key] = ensure_image(client, recipe, tell).id
+                known[key] = ensure_image(client, recipe_of(folder), tell).id
             return known[key]
 
     return image

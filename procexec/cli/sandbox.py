@@ -1,6 +1,7 @@
 """``procexec sandbox``: build and look after the sandboxes."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,14 +72,14 @@ def build(
     Uses an engine that answers; as root on Debian or Ubuntu it installs and starts one if there is
     none. A base is pulled where a registry answers, else made from Debian's packages.
     """
+    from procexec.cli.engine import recipe_of
     from procexec.sandbox import engine
-    from procexec.sandbox.images import ImageRecipe, ensure_image, find_image
+    from procexec.sandbox.images import ensure_image, find_image
 
     chosen = _chosen(_library(procedures, sandboxes), products, versions)
     client = engine.ensure(tell)
     for folder in chosen:
-        spec = folder.spec
-        recipe = ImageRecipe(spec.product, spec.version, folder.folder, spec.base)
+        recipe = recipe_of(folder)
         found = find_image(client, recipe)
         made = found or ensure_image(client, recipe, tell)
         click.echo(f"{'have' if found else 'made'} {made.tag}")
@@ -88,13 +89,14 @@ def build(
 @folders
 def list_(procedures: Path, sandboxes: Path) -> None:
     """List the sandboxes, and whether their images are there."""
+    from procexec.cli.engine import recipe_of
     from procexec.sandbox import engine
-    from procexec.sandbox.images import ImageRecipe, find_image
+    from procexec.sandbox.images import find_image
 
     library = _library(procedures, sandboxes)
     client = engine.connect()
     for (product, version), folder in sorted(library.sandboxes.items()):
-        recipe = ImageRecipe(product, version, folder.folder, folder.spec.base)
+        recipe = recipe_of(folder)
         found = find_image(client, recipe)
         state = found.tag if found else f"not built: procexec sandbox build {product}"
         click.echo(f"{product:10} {version:8} {folder.spec.base:12} {state}")
@@ -109,6 +111,8 @@ def shell(
     product: str, version: str, procedure: str | None, procedures: Path, sandboxes: Path
 ) -> None:
     """Open a shell in a fresh sandbox of PRODUCT at VERSION; it is removed afterwards.
+
+    Its services run, or with --procedure those that the fixture leaves running.
 
     \b
       procexec sandbox shell git 2.47 --procedure git/add-patch
@@ -134,12 +138,13 @@ def shell(
             workdir=start.workdir if start else spec.workdir,
             label="shell",
             env=spec.env,
+            services=spec.services,
         )
         if start is not None:
-            image = shop.provider.fixture(request, start.fixture)
-            request = SandboxRequest(
-                image=image, user=start.user, workdir=start.workdir, label="shell", env=spec.env
-            )
+            maker = replace(request, user=start.fixture_user or start.user)
+            made = shop.provider.fixture(maker, start.fixture)
+            left = tuple(s for s in spec.services if s.name in made.running)
+            request = replace(request, image=made.id, services=left)
         with shop.provider.start(request) as started:
             tell(f"{product} {version}, user {request.user}; leave with exit or Ctrl-D")
             sys.exit(interact(started))
@@ -149,14 +154,11 @@ def shell(
 @folders
 def doctor(procedures: Path, sandboxes: Path) -> None:
     """Check that this machine can run sandboxes: engine, images, limits, a real one. About 10 s."""
+    from procexec.cli.engine import recipe_of
     from procexec.sandbox.doctor import examine
-    from procexec.sandbox.images import ImageRecipe
 
     library = _library(procedures, sandboxes)
-    recipes = [
-        ImageRecipe(product, version, f.folder, f.spec.base)
-        for (product, version), f in sorted(library.sandboxes.items())
-    ]
+    recipes = [recipe_of(folder) for _, folder in sorted(library.sandboxes.items())]
     bad = 0
     for check in examine(recipes):
         click.echo(f"{check.state:5} {check.name}: {check.found}")
@@ -177,8 +179,9 @@ def prune(
     sandboxes: Path,
 ) -> None:
     """Remove containers of dead runs, and images that no sandbox folder names any more."""
+    from procexec.cli.engine import recipe_of
     from procexec.sandbox import engine
-    from procexec.sandbox.images import ImageKind, ImageRecipe, find_image, list_images
+    from procexec.sandbox.images import ImageKind, find_image, list_images
     from procexec.sandbox.images import prune as remove
     from procexec.sandbox.owner import reap
 
@@ -188,8 +191,8 @@ def prune(
     for name in containers:
         click.echo(f"removed container {name}")
     keep = set()
-    for (product, version), folder in library.sandboxes.items():
-        found = find_image(client, ImageRecipe(product, version, folder.folder, folder.spec.base))
+    for folder in library.sandboxes.values():
+        found = find_image(client, recipe_of(folder))
         if found:
             keep.add(found.tag)
     if not fixtures:

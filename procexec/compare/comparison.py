@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from procexec.compare.mask import Normaliser
 from procexec.model.state import Change, Deviation, Fact, Reference, Sign
 
+_ADDED_MODE = re.compile(rf"{re.escape(Sign.ADDED)} mode ([0-7]+)")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,64}\b")
 
 
@@ -99,6 +100,7 @@ def compare(
         if step.id in optional:
             missing -= Counter(normaliser.changes(step.changes))
     _match_free_values(missing, extra, normaliser)
+    _match_narrower_modes(missing, extra, existing)
     footprint = {change.fact.subject for change in theirs}
     if reference.works:
         collateral, aside = _sorted_out(extra, missing, footprint, existing, ground)
@@ -126,6 +128,20 @@ def _match_free_values(
     for counter in (missing, extra):
         for change in [c for c, n in counter.items() if n <= 0]:
             del counter[change]
+
+
+def _match_narrower_modes(
+    missing: Counter[Change], extra: Counter[Change], existing: Mapping[str, bool]
+) -> None:
+    """Take out the modes of new paths where the answer's allows others less and the owner as much."""
+    for theirs in [c for c in missing if not existing.get(c.fact.subject, False)]:
+        mine = _first_about(extra, theirs.fact.subject, _ADDED_MODE)
+        wanted = _ADDED_MODE.fullmatch(f"{theirs.sign} {theirs.fact.text}")
+        if mine is None or wanted is None:
+            continue
+        have, want = int(mine.fact.text.split()[1], 8), int(wanted[1], 8)
+        if not have & ~want and (have ^ want) & 0o7700 == 0:
+            del extra[mine], missing[theirs]
 
 
 def _first_about(changes: Counter[Change], subject: str, pattern: re.Pattern[str]) -> Change | None:

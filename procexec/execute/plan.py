@@ -8,7 +8,6 @@ from dataclasses import replace
 from procexec.execute.runnable import needs_network
 from procexec.execute.values import KnownValues, resolve
 from procexec.model.alignment import Alignment, Label, MoveKind
-from procexec.model.document import SessionProgram
 from procexec.model.plan import Blocked, Plan, PlannedStep
 from procexec.model.result import Code
 from procexec.model.step import (
@@ -21,6 +20,10 @@ from procexec.model.step import (
     Session,
     WriteMode,
 )
+from procexec.shell.atoms import ShellKnowledge
+from procexec.shell.canonical import canonical
+from procexec.shell.parse import parse
+from procexec.shell.sessions import opened
 
 _UNCLEAR = frozenset([Label.EXTRA, Label.SUBSTITUTED])
 END_OF_INPUT = "\x04"
@@ -30,11 +33,11 @@ def plan(
     steps: Sequence[AnswerStep],
     alignment: Alignment,
     known: KnownValues,
-    sessions: Sequence[SessionProgram] = (),
+    knowledge: ShellKnowledge,
 ) -> Plan:
     """Return the plan of an answer: replies go to the command before them.
 
-    A program that takes statements (``sessions``) is left when all that the answer types is typed.
+    A program that takes statements is left when all that the answer types is typed.
     """
     watched = _watched(alignment)
     planned: list[PlannedStep] = []
@@ -46,17 +49,19 @@ def plan(
         names = step.placeholders
         values |= {n: v for n in names if (v := known.of(n)) is not None}
         planned.append(_planned(k, step.action, names, known, watched=k in watched))
-    left = tuple(_left_at_end(step, sessions) for step in planned)
+    left = tuple(_left_at_end(step, knowledge) for step in planned)
     return Plan(steps=left, values=values)
 
 
-def _left_at_end(step: PlannedStep, sessions: Sequence[SessionProgram]) -> PlannedStep:
-    words = step.text.split()
-    opens = bool(words) and any(words[0] == session.program for session in sessions)
+def _left_at_end(step: PlannedStep, knowledge: ShellKnowledge) -> PlannedStep:
+    commands = parse(step.text).commands
+    opens = len(commands) == 1 and opened(
+        canonical(commands[0], knowledge.options), knowledge.sessions
+    )
     return replace(step, at_end=END_OF_INPUT) if opens and step.replies else step
 
 
-def documented_plan(actions: Sequence[Action]) -> Plan:
+def documented_plan(actions: Sequence[Action], knowledge: ShellKnowledge) -> Plan:
     """Return the plan of documented steps, every effect watched."""
     planned: list[PlannedStep] = []
     for k, action in enumerate(actions):
@@ -64,7 +69,7 @@ def documented_plan(actions: Sequence[Action]) -> Plan:
             _add_reply(planned, k, action)
         else:
             planned.append(_planned(k, action, (), KnownValues(), watched=True))
-    return Plan(steps=tuple(planned))
+    return Plan(steps=tuple(_left_at_end(step, knowledge) for step in planned))
 
 
 def _watched(alignment: Alignment) -> set[int]:

@@ -11,6 +11,7 @@ from procexec.extract.fenced import (
     from_code,
     is_shown,
     last_sentence,
+    session_from_lead,
     session_from_payload,
 )
 from procexec.extract.files import file_step
@@ -191,6 +192,9 @@ class _Reader:
         last = self.steps[-1] if self.steps else None
         if last and (session := session_from_payload(last, block, self.lead, self.hints)):
             self.steps[-1] = session
+            return
+        if session := session_from_lead(block, self.lead, self.hints):
+            self.steps.append(session)
             return
         if step := file_step(block, saved_as or self.lead):
             self.steps.append(step)

@@ -48,6 +48,11 @@ _OUTPUT_PROSE = re.compile(
     r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
     r"|result(?:s)? (?:is|look|should)|(?:error|message)s?(?: \w+)? (?:is|looks?|reads?)|fails? with)"
 )
+_IN_A_PROGRAM = re.compile(
+    r"(?i)\b(?:in|at|inside|into|within|from|using|with)\s+(?:the |an? )?"
+    r"(?:`(?P<command>[^`]+)`|(?P<name>[\w.-]+))"
+    r"(?:\s+(?:session|shell|prompt|console|client|repl|command[ -]line))?\W*$"
+)
 _FAILURE = re.compile(
     r"(?i)\b(?:should|will|must|may|expect\w*)\b.*\b(?:no such|not found|fail|error|refus|den(?:y|ied)|"
     r"does not exist|doesn't exist|nothing)"
@@ -368,6 +373,27 @@ def session_from_payload(
     before = command.action.lines if isinstance(command.action, Session) else ()
     action = Session(program=_opens(command.action), lines=(*before, *(entered or lines)))
     return replace(command, action=action)
+
+
+def session_from_lead(block: Block, prose: str, hints: Hints) -> AnswerStep | None:
+    """Return the session of a block that the text before it tells to type into a program, or None.
+
+    Nothing has started the program: whoever is told to work in it starts it.
+    """
+    m = _IN_A_PROGRAM.search(last_sentence(prose))
+    spec = hints.session_of(m["command"] or m["name"]) if m else None
+    if m is None or spec is None or _has_prompts(block) or _starts_known(block.text, hints):
+        return None
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    return AnswerStep(
+        action=Session(program=m["command"] or m["name"], lines=_entered(lines, spec, hints)),
+        line=block.line,
+        column=block.column,
+        confidence=0.8,
+        reason="a block for the program that the text before it names",
+        prose=prose,
+        placeholders=placeholders(block.text),
+    )
 
 
 def _opens(action: Action) -> str:

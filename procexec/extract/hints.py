@@ -1,12 +1,14 @@
 """What the extractor may know about a product: its programs, session programs and prompts."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from procexec.model.document import SessionProgram
+from procexec.model.document import CommandSpec, SessionProgram
+from procexec.shell.canonical import canonical
 from procexec.shell.options import known_programs
 from procexec.shell.parse import parse
+from procexec.shell.sessions import opened
 
 _GENERIC_SESSION = re.compile(
     r"^(?:>>>|\.\.\.|[a-z][\w-]*(?:\([\w/-]+\))?[=\-*!]*[>#]|\w+=[#>])(?: |$)"
@@ -28,6 +30,7 @@ class Hints:
     sessions: Sequence[SessionProgram] = ()
     prompts: Sequence[str] = ()
     editors: Sequence[str] = ()
+    options: Mapping[str, CommandSpec] = field(default_factory=dict)
 
     def is_program(self, word: str) -> bool:
         """Tell whether a word names a program: a known one, or a path to one."""
@@ -38,14 +41,9 @@ class Hints:
     def session_of(self, text: str) -> SessionProgram | None:
         """Return the session program that a command starts without giving it statements."""
         commands = parse(text).commands
-        if len(commands) != 1 or not commands[0].argv or commands[0].heredocs:
+        if len(commands) != 1 or not commands[0].argv:
             return None
-        if any(operator.startswith("<") for operator, _ in commands[0].redirects):
-            return None
-        name = commands[0].argv[0].rsplit("/", 1)[-1]
-        operands = [word for word in commands[0].argv[1:] if not word.startswith("-")]
-        spec = next((s for s in self.sessions if s.program == name), None)
-        return spec if spec and len(operands) <= 1 else None
+        return opened(canonical(commands[0], self.options), self.sessions)
 
     def session_line(self, line: str, spec: SessionProgram | None) -> str | None:
         """Return what was typed on a line of a session, or None if it is not such a line."""

@@ -310,7 +310,7 @@ def _command_or_mention(
     reason = _why_not(s, last)
     if reason is None and context.leads_to_code and hints.session_of(s.span.text) is None:
         reason = SkipReason.MENTION
-    if reason is None and not _is_told(s, block):
+    if reason is None and not (_is_told(s, block) or _is_opened(s, hints)):
         reason = SkipReason.MENTION
     if reason is not None:
         return Skipped(text=s.span.text, line=s.span.line, column=s.span.column, reason=reason)
@@ -361,6 +361,15 @@ def _is_told(s: _Sentence, block: Block) -> bool:
         return True
     only_code = not s.before.strip(" *_(") and not s.after.strip(" *_.)!")
     return only_code or (bool(_SHOULD_AFTER.match(s.after)) and bool(block.item))
+
+
+def _is_opened(s: _Sentence, hints: Hints) -> bool:
+    """Tell whether what follows is told to be typed into the program that the code starts."""
+    within = re.search(
+        r"(?i)\b(?:in|inside|within|into)\s+(?:(?:an?|one|the|a single|your)\s+)*$", s.before
+    )
+    leads = re.match(r"(?i)\s*(?:session|shell|prompt|console|client|terminal)?\s*:\s*$", s.after)
+    return bool(within and leads) and hints.session_of(s.span.text) is not None
 
 
 def _is_command(text: str, hints: Hints) -> bool:

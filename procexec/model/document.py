@@ -141,7 +141,10 @@ class Check(Document, frozen=True):
 
 
 class Procedure(Document, frozen=True):
-    """A documented procedure: a graph of steps with a fixture, values, a goal, a pinned source."""
+    """A documented procedure: a graph of steps with a fixture, values, a goal, a pinned source.
+
+    The fixture runs as ``fixture_user``, else as the user who follows the procedure.
+    """
 
     id: ProcedureId
     title: str
@@ -157,6 +160,7 @@ class Procedure(Document, frozen=True):
     given: dict[str, Value] = field(default_factory=dict)
     free: dict[str, Value] = field(default_factory=dict)
     fixture: str = ""
+    fixture_user: str | None = None
     goal: tuple[Check, ...] = ()
     must_not: tuple[Check, ...] = ()
     tolerate: tuple[str, ...] = ()
@@ -191,17 +195,28 @@ class Prompt(Document, frozen=True):
 class SessionProgram(Document, frozen=True):
     """A program that reads statements; each typed line can stand for a command of its own.
 
-    The first operand of ``program`` is what the statements are about; ``retarget`` are patterns
-    of lines that change it (group 1). Statements end with ``separator``, except lines that start
-    with ``commands``. ``quit`` and ``read_only`` are patterns of whole statements.
+    Statements end with ``separator``, with a line's end that matches one of ``ends``, and where a
+    line starts with ``commands``. ``quit`` and ``read_only`` are patterns of whole statements;
+    ``retarget`` are patterns of lines that change what the statements are about (group 1).
+
+    On the command line, up to ``operands`` operands leave the program waiting for statements,
+    unless one of the options ``batch`` is there. The first of them is what the statements are
+    about, or the value of one of the options ``target``. Operands beyond them are statements, or
+    the words of one (``words``); so are the values of the options ``statements``.
     """
 
     program: str
+    operands: int = 1
+    batch: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    words: bool = False
     prompts: tuple[str, ...] = ()
     quit: tuple[str, ...] = ()
     retarget: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     separator: str = ""
+    ends: tuple[str, ...] = ()
     commands: str = ""
     comment: str = ""
 
@@ -246,8 +261,39 @@ class Grant(Document, frozen=True):
     reason: str
 
 
+class Service(Document, frozen=True):
+    """A program that runs in the background: an image cannot keep it, so sandboxes start it.
+
+    All three are commands that run as root; ``ready`` exits with 0 as soon as it can be used.
+    What runs when a fixture ends runs at the start of every sandbox made from it.
+    """
+
+    name: Name
+    start: Text
+    stop: Text
+    ready: Text
+    timeout: float = 20.0
+
+
+class Packages(Document, frozen=True):
+    """Lists of packages, fetched on the host and put beside the Dockerfile as folders.
+
+    ``wheels`` is a file of pip requirements with hashes, one release a line; its wheels come as
+    ``wheels/``. ``tarballs`` is a file of npm releases, ``name@version sha512-...`` a line; they
+    come as ``tarballs/name@version.tgz`` with ``/`` as ``__``.
+    """
+
+    wheels: str | None = None
+    python: Version = "3.11"
+    tarballs: str | None = None
+
+
 class SandboxSpec(Document, frozen=True):
-    """sandbox.yaml: a product at one version, and what procexec must know about it."""
+    """sandbox.yaml: a product at one version, and what procexec must know about it.
+
+    ``limits`` are patterns of a failing step's output that say that the sandbox cannot do it, such
+    as a package that its offline index does not have.
+    """
 
     product: Name
     version: Version
@@ -255,11 +301,14 @@ class SandboxSpec(Document, frozen=True):
     user: str = "root"
     workdir: str = "/root"
     env: dict[str, str] = field(default_factory=dict)
+    packages: Packages | None = None
+    services: tuple[Service, ...] = ()
     views: tuple[View, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     editors: tuple[str, ...] = ()
     sessions: tuple[SessionProgram, ...] = ()
     ignore: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     unsafe: tuple[Unsafe, ...] = ()
     options: dict[str, CommandSpec] = field(default_factory=dict)
     step_timeout: float = 30.0

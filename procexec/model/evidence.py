@@ -65,6 +65,7 @@ class Evidence:
     reference: Reference | None = None
     end: EndState | None = None
     unsafe: tuple[Unsafe, ...] = ()
+    limits: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -147,6 +147,7 @@ class Canonical:
     read_only: bool = False
     stdin: str = ""
     writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     wrappers: tuple[str, ...] = ()
 
 

@@ -67,6 +67,8 @@ def _patterns(spec: SandboxSpec) -> Iterator[tuple[tuple[str | int, ...], str, i
         yield ("prompts", k, "pattern"), prompt.pattern, 0
     for k, unsafe in enumerate(spec.unsafe):
         yield ("unsafe", k, "pattern"), unsafe.pattern, 0
+    for k, pattern in enumerate(spec.limits):
+        yield ("limits", k), pattern, 0
     for k, pattern in enumerate(spec.editors):
         yield ("editors", k), pattern, 0
     for k, session in enumerate(spec.sessions):
@@ -74,6 +76,7 @@ def _patterns(spec: SandboxSpec) -> Iterator[tuple[tuple[str | int, ...], str, i
             ("prompts", session.prompts, 0),
             ("retarget", session.retarget, 1),
             ("quit", session.quit, 0),
+            ("ends", session.ends, 0),
             ("read_only", session.read_only, 0),
         ):
             for j, pattern in enumerate(patterns):

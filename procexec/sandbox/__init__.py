@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from procexec.model.document import Service
 from procexec.model.run import CommandResult, Event
 from procexec.model.state import FileFacts
 from procexec.model.step import Input
@@ -20,6 +21,7 @@ class SandboxRequest:
 
     ``image`` is an image id. ``hostname`` and ``timezone`` are what the reference runs vary.
     ``scripts`` are texts that ``run`` will be given: delivered before the start, they cost nothing.
+    ``services`` are started before it is given; a fixture is asked which of them it left running.
     """
 
     image: str
@@ -33,6 +35,15 @@ class SandboxRequest:
     processes: int = 0
     prompts: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    services: tuple[Service, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixtureImage:
+    """An image in which a fixture has been run, and the services that ran at its end."""
+
+    id: str
+    running: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +123,10 @@ class SandboxProvider(Protocol):
         """
         ...
 
-    def fixture(self, request: SandboxRequest, script: str) -> str:
-        """Return the id of an image in which the script has been run, made once for its content.
+    def fixture(self, request: SandboxRequest, script: str) -> FixtureImage:
+        """Return an image in which the script has been run, made once for its content.
+
+        The request's services that then run are stopped first, so that what they hold is stored.
 
         Raises:
             FixtureError: the script failed.

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import re
 import secrets
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 import docker
 from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
+from docker.models.images import Image
 from docker.types import LogConfig, Ulimit
 from pexpect.socket_pexpect import SocketSpawn
 from requests.exceptions import RequestException
@@ -28,19 +30,23 @@ from procexec.sandbox import (
     SCRATCH,
     Changes,
     Dialog,
+    FixtureImage,
     SandboxRequest,
     ScriptResult,
 )
 from procexec.sandbox import overlay as overlays
-from procexec.sandbox.names import FIXTURE
+from procexec.sandbox.names import FIXTURE, RUNNING
 from procexec.sandbox.overlay import DIGEST_BYTES
 from procexec.sandbox.owner import Owner
 from procexec.sandbox.processes import KILL_ALL, WAITS
 from procexec.sandbox.seccomp import profile
+from procexec.sandbox.services import running, start_all, stop
 from procexec.sandbox.session import (
     BEGIN,
+    COLUMNS,
     END,
     RESTORE,
+    ROWS,
     START,
     Interrupted,
     Reader,
@@ -90,6 +96,7 @@ class DockerProvider:
             with engine_errors("starting a container"):
                 sandbox.deliver(request.scripts)
                 container.start()
+            start_all(sandbox, request.services)
             yield sandbox
         finally:
             try:
@@ -109,21 +116,20 @@ class DockerProvider:
             else:
                 return
 
-    def fixture(self, request: SandboxRequest, script: str) -> str:
+    def fixture(self, request: SandboxRequest, script: str) -> FixtureImage:
         if not script.strip():
-            return request.image
-        key = f"{request.image}\0{request.user}\0{request.workdir}\0{script}"
-        digest = hashlib.sha256(key.encode()).hexdigest()[:12]
+            return FixtureImage(id=request.image)
+        digest = hashlib.sha256(_fixture_key(request, script).encode()).hexdigest()[:12]
         with self.lock:
             lock = self.fixtures.setdefault(digest, threading.Lock())
         with lock:
             tag = f"procexec/fixture:{digest}"
             with engine_errors("looking for a fixture image"):
                 found = self.client.images.list(name=tag)
-            return str(found[0].id) if found else self._make_fixture(request, script, tag)
+            return _fixture_image(found[0]) if found else self._make_fixture(request, script, tag)
 
-    def _make_fixture(self, request: SandboxRequest, script: str, tag: str) -> str:
-        with self.start(replace(request, label="fixture", scripts=())) as sandbox:
+    def _make_fixture(self, request: SandboxRequest, script: str, tag: str) -> FixtureImage:
+        with self.start(replace(request, label="fixture", scripts=(), services=())) as sandbox:
             done = sandbox.execute(
                 "set -e\n" + script, user=request.user, cwd=request.workdir, timeout=120
             )
@@ -132,13 +138,17 @@ class DockerProvider:
                     f"the fixture failed with exit code {done.exit_code}:\n{done.output[-800:]}",
                     hint="run it in `procexec sandbox shell`",
                 )
+            left = running(sandbox, request.services)
+            stop(sandbox, left)
             sandbox.forget_scratch()
             repository, _, version = tag.partition(":")
+            names = [service.name for service in left]
+            labels = {FIXTURE: version, RUNNING: json.dumps(names)}
             with engine_errors("keeping a fixture image"):
                 image = sandbox.container.commit(
-                    repository, version, pause=False, conf={"Labels": {FIXTURE: version}}
+                    repository, version, pause=False, conf={"Labels": labels}
                 )
-            return str(image.id)
+            return FixtureImage(id=str(image.id), running=tuple(names))
 
     def _name(self, request: SandboxRequest) -> str:
         with self.lock:
@@ -184,6 +194,17 @@ class DockerProvider:
             tty=False,
             labels=self.owner.labels(request.label),
         )
+
+
+def _fixture_key(request: SandboxRequest, script: str) -> str:
+    services = "".join(f"\0{s.name}\0{s.ready}\0{s.stop}" for s in request.services)
+    return f"{request.image}\0{request.user}\0{request.workdir}{services}\0{script}"
+
+
+def _fixture_image(image: Image) -> FixtureImage:
+    return FixtureImage(
+        id=str(image.id), running=tuple(json.loads(image.labels.get(RUNNING, "[]")))
+    )
 
 
 @dataclass(slots=True)
@@ -350,8 +371,8 @@ class DockerSandbox:
             "SHELL": "/bin/bash",
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
-            "COLUMNS": "120",
-            "LINES": "40",
+            "COLUMNS": str(COLUMNS),
+            "LINES": str(ROWS),
             "PAGER": "cat",
             "PROCEXEC_WORKDIR": self.last_cwd or self.request.workdir,
             **zone,
@@ -359,11 +380,20 @@ class DockerSandbox:
         }
 
     def _reader(self) -> Reader:
-        try:
-            seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output.strip()
-        except SandboxError:
-            return Reader.NOBODY
-        return _READERS.get(seen, Reader.NOBODY)
+        """Ask who reads from the terminal; other users' processes are asked as those users."""
+        asked: set[str] = set()
+        users = [self.request.user]
+        while users:
+            asked.add(user := users.pop())
+            try:
+                words = self._exec(WAITS, user=user, cwd="/", timeout=5).output.split()
+            except SandboxError:
+                return Reader.NOBODY
+            seen = _READERS.get(words[0] if words else "", Reader.NOBODY)
+            if seen is not Reader.NOBODY:
+                return seen
+            users += [other for other in dict.fromkeys(words[1:]) if other not in asked]
+        return Reader.NOBODY
 
     def _shell_status(self) -> int | None:
         for _ in range(50):

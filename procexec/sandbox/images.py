@@ -6,7 +6,7 @@ import os
 import re
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,6 +17,7 @@ from docker import DockerClient
 from docker.errors import APIError
 
 from procexec.errors import SandboxError, UserError
+from procexec.model.document import Packages
 from procexec.sandbox.bases import base_tag, ensure_base, find_base
 from procexec.sandbox.engine import sandbox_errors
 from procexec.sandbox.locks import Tell, locked, silent
@@ -32,6 +33,7 @@ from procexec.sandbox.names import (
     ImageRef,
     find,
 )
+from procexec.sandbox.packages import Fetched, fetch
 
 __all__ = [
     "ImageInfo",
@@ -51,6 +53,9 @@ __all__ = [
 ]
 
 NOT_IN_THE_IMAGE: Final = frozenset({"sandbox.yaml"})
+SHARED: Final = Path(__file__).parent / "image_files"
+"""Files that any Dockerfile may copy, from ``procexec/`` in its context."""
+
 SILENCE_TIMEOUT = 900
 """Seconds without a word from a build after which we give it up."""
 
@@ -70,6 +75,7 @@ class ImageRecipe:
     version: str
     folder: Path
     base: str
+    packages: Packages | None = None
 
     def __str__(self) -> str:
         return f"{self.product} {self.version}"
@@ -143,10 +149,12 @@ def image_tag(recipe: ImageRecipe, base_id: str) -> str:
 def digest(recipe: ImageRecipe, base_id: str) -> str:
     """Return the SHA-256 of all that goes into the image."""
     total = hashlib.sha256(f"{base_id}\n".encode())
-    for path in _context_files(recipe.folder):
-        name, content = path.relative_to(recipe.folder).as_posix(), _content(path)
+    for name, path in (*_context_files(recipe.folder), *_shared_files(recipe.folder)):
+        content = _content(path)
         total.update(f"{name}\0{_mode(path):o}\0{len(content)}\0".encode())
         total.update(content)
+    if recipe.packages:  # their lists, which pin them by digest, are files of the folder
+        total.update(f"python {recipe.packages.python}\n".encode())
     return total.hexdigest()
 
 
@@ -165,13 +173,18 @@ def _find(client: DockerClient, recipe: ImageRecipe, content: str) -> ImageRef |
 # --- what goes in -------------------------------------------------------------------------------
 
 
-def _context_files(folder: Path) -> list[Path]:
-    """Return the files that the build sees, in an order that is the same everywhere."""
+def _context_files(folder: Path) -> list[tuple[str, Path]]:
+    """Return the folder's files that the build sees, in an order that is the same everywhere."""
     files = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
-    return sorted(
-        (path for path in files if path.relative_to(folder).as_posix() not in NOT_IN_THE_IMAGE),
-        key=lambda path: path.relative_to(folder).as_posix(),
-    )
+    named = ((path.relative_to(folder).as_posix(), path) for path in files)
+    return sorted((name, path) for name, path in named if name not in NOT_IN_THE_IMAGE)
+
+
+def _shared_files(folder: Path) -> list[tuple[str, Path]]:
+    """Return the files of ours that the folder's Dockerfile copies."""
+    text = (folder / "Dockerfile").read_text(encoding="utf-8", errors="replace")
+    named = ((f"procexec/{path.name}", path) for path in sorted(SHARED.iterdir()))
+    return [(name, path) for name, path in named if name in text]
 
 
 def _content(path: Path) -> bytes:
@@ -185,11 +198,12 @@ def _mode(path: Path) -> int:
     return 0o755 if path.stat().st_mode & 0o100 else 0o644
 
 
-def _write_context(folder: Path, file: IO[bytes]) -> None:
+def _write_context(folder: Path, fetched: Sequence[Fetched], file: IO[bytes]) -> None:
     """Write the build's context: the same bytes for the same content, so that layers are reused."""
+    packages = ((package.name, package.path) for package in fetched)
     with tarfile.open(fileobj=file, mode="w") as archive:
-        for path in _context_files(folder):
-            entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
+        for name, path in (*_context_files(folder), *_shared_files(folder), *packages):
+            entry = tarfile.TarInfo(name)
             entry.mode, content = _mode(path), _content(path)
             if path.is_symlink():
                 entry.type, entry.linkname = tarfile.SYMTYPE, content.decode()
@@ -207,8 +221,9 @@ def _build(
     client: DockerClient, recipe: ImageRecipe, base: ImageRef, content: str, tell: Tell
 ) -> ImageRef:
     tag = _tag(recipe, content)
+    fetched = fetch(recipe.packages, recipe.folder, tell) if recipe.packages else []
     with tempfile.TemporaryFile() as context:
-        _write_context(recipe.folder, context)
+        _write_context(recipe.folder, fetched, context)
         events = client.api.build(
             fileobj=context,
             custom_context=True,

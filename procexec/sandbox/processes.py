@@ -21,29 +21,41 @@ kill -CONT $keeper 2>/dev/null; echo done
 """
 
 # Prints who sleeps in a read of a terminal, of the terminal's foreground group: "shell" for the
-# process that leads the session, "program" for another, else "no".
-# Run as the session's user: the kernel tells only the owner (and root with SYS_PTRACE) where a
-# process sleeps. System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if
-# the terminal is in a program's own mode (-icanon), else it may be a server waiting for clients.
+# process that leads the session, "program" for another, else "no", followed by the ids of those
+# users whose processes would have to be asked by themselves: the kernel tells only the owner (and
+# root with SYS_PTRACE) where a process sleeps.
+# System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if the terminal is in a
+# program's own mode (-icanon), else it may be a server waiting for clients. A program that waits on
+# behalf of a child on another terminal, as sudo does, waits for nothing itself: the child is asked.
 # Where /proc/PID/syscall is not told, the wait channel decides.
 WAITS = r"""
 who() { if [ "$1" = "$2" ]; then echo shell; else echo program; fi; exit 0; }
+kids=
+for d in /proc/[0-9]*; do
+ read -r l 2>/dev/null < $d/stat || continue; set -- ${l##*) }; kids="$kids $2:$5"
+done
+relays() { for k in $kids; do case $k in $1:0|$1:$2) ;; $1:*) return 0;; esac; done; return 1; }
+others=
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue
- r=${l##*) }; set -- $r; p=${d#/proc/}; leader=$4
+ r=${l##*) }; set -- $r; p=${d#/proc/}; leader=$4; tty=$5
  [ "$5" != 0 ] && [ "$3" = "$6" ] || continue
  case "$1" in S) ;; *) continue;; esac
  w=; s=; read -r w 2>/dev/null < $d/wchan; read -r s 2>/dev/null < $d/syscall
+ if [ -z "$s" ] && [ ! -O $d ]; then
+  while read -r name uid _; do [ "$name" = Uid: ] && others="$others $uid"; done 2>/dev/null < $d/status
+  continue
+ fi
  case "$s" in 0\ 0x*|63\ 0x*)
   set -- $s; f=$(( $2 )); t=$(readlink $d/fd/$f 2>/dev/null)
   case "$t" in /dev/pts/*|/dev/tty|/dev/console) who $p $leader;; esac;; esac
  case "$s" in 7\ *|23\ *|270\ *|271\ *|72\ *|73\ *)
   t=$(readlink $d/fd/0 2>/dev/null)
-  case "$t" in /dev/pts/*) case $(stty -a <"$t" 2>/dev/null) in *-icanon*) who $p $leader;; esac;;
-  esac;; esac
+  case "$t" in /dev/pts/*) case $(stty -a <"$t" 2>/dev/null) in
+   *-icanon*) relays $p $tty || who $p $leader;; esac;; esac;; esac
  [ -n "$s" ] && continue
  case "$w" in n_tty_read|wait_woken|tty_*) t=$(readlink $d/fd/0 2>/dev/null)
   case "$t" in /dev/pts/*) who $p $leader;; esac;; esac
 done
-echo no
+echo no $others
 """

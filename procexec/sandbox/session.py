@@ -42,23 +42,29 @@ END = r"""\unset -f builtin
 [[ $- == *e* ]] || \builtin return "$2"
 """.replace("SCRATCH", SCRATCH)
 
+COLUMNS, ROWS = 120, 40
+# An engine gives a terminal without a size; line editors then ask it where the cursor is, and take
+# what is typed next for its answer.
+SIZE = f"\\stty rows {ROWS} cols {COLUMNS} 2>/dev/null"
 START = r"""HISTFILE=SCRATCH/state/history
 HISTCONTROL=ignorespace
 [ -f ~/.bashrc ] && . ~/.bashrc
 PS2='> '
+SIZE
 \builtin cd -- "$PROCEXEC_WORKDIR" 2>/dev/null
 \builtin unset PROCEXEC_WORKDIR
-""".replace("SCRATCH", SCRATCH)
+""".replace("SCRATCH", SCRATCH).replace("SIZE", SIZE)
 
 RESTORE = r"""HISTFILE=SCRATCH/state/history
 HISTCONTROL=ignorespace
 \builtin shopt -s expand_aliases
 \builtin . SCRATCH/state/shell >/dev/null 2>&1
 \builtin set +enuvx
+SIZE
 \builtin unset PROMPT_COMMAND PS0
 \builtin cd -- "$PROCEXEC_WORKDIR" 2>/dev/null || \builtin cd /
 \builtin unset PROCEXEC_WORKDIR
-""".replace("SCRATCH", SCRATCH)
+""".replace("SCRATCH", SCRATCH).replace("SIZE", SIZE)
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error of the step

@@ -19,6 +19,14 @@ from procexec.model.step import (
 )
 from procexec.shell.canonical import canonical
 from procexec.shell.parse import SimpleCommand, parse
+from procexec.shell.sessions import (
+    handed_over,
+    normal,
+    opened,
+    program_of,
+    statements,
+    target_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +46,22 @@ def atoms(actions: Sequence[Action], knowledge: ShellKnowledge) -> tuple[Atom, .
 
 
 @dataclass(slots=True)
+class _Open:
+    """A program that takes statements, and what they are about."""
+
+    spec: SessionProgram
+    target: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class _Atomiser:
     knowledge: ShellKnowledge
     cwd: str
+    open: _Open | None = None
 
     def of(self, action: Action, step: int) -> Iterator[Atom]:
+        if not isinstance(action, Input):
+            self.open = None
         match action:
             case Command():
                 yield from self.of_text(action.text, step)
@@ -55,8 +74,7 @@ class _Atomiser:
                 )
                 yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Input():
-                values = (action.prompt,)
-                yield Atom(kind=AtomKind.INPUT, text=action.text, step=step, values=values)
+                yield from self.of_input(action, step)
             case Manual():
                 yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step)
 
@@ -77,13 +95,28 @@ class _Atomiser:
             yield from self.statements(atom) if len(stages) == 1 else (atom,)
 
     def of_session(self, session: Session, step: int) -> Iterator[Atom]:
-        first = next(iter(self.of_text(session.program, step)), None)
-        spec = self.session_of(first) if first else None
-        if first is None or spec is None:
+        commands = list(self.of_text(session.program, step))
+        if self.open is None:
             yield Atom(kind=AtomKind.MANUAL, text=session.text, step=step)
             return
-        target = first.stages[0].operands[:1]
-        yield from self.split("\n".join(session.lines), spec, replace(first, text=""), target)
+        yield from commands
+        yield from self.typed("\n".join(session.lines), step)
+        self.open = None
+
+    def of_input(self, action: Input, step: int) -> Iterator[Atom]:
+        if self.open is None:
+            yield Atom(kind=AtomKind.INPUT, text=action.text, step=step, values=(action.prompt,))
+            return
+        yield from self.typed(action.text, step)
+
+    def typed(self, text: str, step: int) -> Iterator[Atom]:
+        """Yield the statements that are typed into the open program."""
+        assert self.open is not None
+        spec = self.open.spec
+        if any(re.fullmatch(p, text.strip(), re.IGNORECASE) for p in spec.quit):
+            self.open = None
+            return
+        yield from self.split(text, self.open, Atom(kind=AtomKind.COMMAND, text="", step=step))
 
     def placed(self, form: Canonical) -> Canonical:
         """Resolve the directory of ``cd`` and remember it; spell paths below home one way."""
@@ -98,34 +131,37 @@ class _Atomiser:
     def at_home(self, path: str) -> str:
         return re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: self.knowledge.home, path)
 
-    def session_of(self, atom: Atom) -> SessionProgram | None:
-        name = atom.stages[0].path[:1]
-        return next((s for s in self.knowledge.sessions if (s.program,) == name), None)
-
     def statements(self, atom: Atom) -> Iterator[Atom]:
-        """Split a command that hands statements to a session program into one atom for each."""
-        spec = self.session_of(atom)
+        """Cut a command that hands statements to a session program into one atom for each.
+
+        A command that only opens the program is none: what is typed into it counts.
+        """
         form = atom.stages[0]
-        texts = [*form.operands[1:], *([form.stdin] if form.stdin else [])]
-        if spec is None or not texts or atom.stages[0].writes:
+        spec = program_of(form, self.knowledge.sessions)
+        if spec is None or form.writes:
             yield atom
             return
-        yield from self.split("\n".join(texts), spec, atom, form.operands[:1])
+        session = _Open(spec=spec, target=target_of(form, spec))
+        if opened(form, self.knowledge.sessions):
+            self.open = session
+        elif texts := handed_over(form, spec):
+            yield from self.split("\n".join(texts), session, atom)
+        else:
+            yield atom
 
-    def split(
-        self, text: str, spec: SessionProgram, atom: Atom, target: tuple[str, ...]
-    ) -> Iterator[Atom]:
-        for statement in _statements(text, spec):
+    def split(self, text: str, session: _Open, atom: Atom) -> Iterator[Atom]:
+        spec = session.spec
+        for statement in statements(text, spec):
             moved = next((m for p in spec.retarget if (m := re.match(p, statement))), None)
             if moved:
-                target = (moved[1],)
+                session.target = (moved[1],)
                 continue
             if any(re.fullmatch(p, statement, re.IGNORECASE) for p in spec.quit):
                 continue
             looks = any(re.match(p, statement, re.IGNORECASE) for p in spec.read_only)
             form = Canonical(
                 path=(spec.program, "statement"),
-                operands=(*target, _normal_statement(statement)),
+                operands=(*session.target, normal(statement)),
                 read_only=looks,
             )
             yield replace(atom, text=atom.text or statement, stages=(form,))
@@ -142,45 +178,3 @@ def _pipelines(commands: Sequence[SimpleCommand]) -> Iterator[list[SimpleCommand
         group.append(command)
     if group:
         yield group
-
-
-def _statements(text: str, spec: SessionProgram) -> Iterator[str]:
-    pending = ""
-    for line in text.split("\n"):
-        line = _without_comment(line, spec.comment)
-        if spec.commands and not pending.strip() and line.lstrip().startswith(spec.commands):
-            yield line.strip()
-            continue
-        *ended, pending_rest = _split_outside_quotes(pending + line + "\n", spec.separator)
-        yield from (s.strip() for s in ended if s.strip())
-        pending = pending_rest
-    if pending.strip():
-        yield pending.strip()
-
-
-def _without_comment(line: str, mark: str) -> str:
-    return _split_outside_quotes(line, mark)[0] if mark else line
-
-
-def _split_outside_quotes(text: str, separator: str) -> list[str]:
-    if not separator:
-        return [*text.split("\n")]
-    parts, quote, start, k = [], "", 0, 0
-    while k < len(text):
-        c = text[k]
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "'\"":
-            quote = c
-        elif text.startswith(separator, k):
-            parts.append(text[start:k])
-            start = k = k + len(separator)
-            continue
-        k += 1
-    return [*parts, text[start:]]
-
-
-def _normal_statement(statement: str) -> str:
-    pieces = re.split(r"('[^']*'|\"[^\"]*\")", statement)
-    folded = [p if k % 2 else re.sub(r"\s+", " ", p).lower() for k, p in enumerate(pieces)]
-    return re.sub(r"\s*([(),=])\s*", r"\1", "".join(folded)).strip(" ;")

@@ -23,6 +23,7 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "command": frozenset(),
     "exec": frozenset(["-a"]),
     "nice": frozenset(["-n"]),
+    "runuser": frozenset(["-u", "-g"]),
     "winpty": frozenset(),
 }
 _HARMLESS_TARGETS = frozenset(["/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"])
@@ -44,6 +45,7 @@ def canonical(command: SimpleCommand, overrides: Mapping[str, CommandSpec]) -> C
         read_only=walk.read_only,
         stdin=_stdin(command),
         writes=_writes(command),
+        reads=tuple(target for operator, target in command.redirects if operator == "<"),
         wrappers=wrappers,
     )
 
@@ -63,6 +65,8 @@ def _unwrapped(argv: list[str]) -> tuple[list[str], tuple[str, ...]]:
 
 def _without_options(argv: list[str], with_value: frozenset[str]) -> list[str]:
     while argv and argv[0].startswith("-"):
+        if argv[0] == "--":
+            return argv[1:]
         argv = argv[2:] if argv[0] in with_value else argv[1:]
     return argv
 

@@ -17,6 +17,7 @@ from procexec.sandbox import (
     SCRATCH,
     Changes,
     Dialog,
+    FixtureImage,
     Sandbox,
     SandboxProvider,
     SandboxRequest,
@@ -303,7 +304,7 @@ def test_two_sandboxes_do_not_see_each_other(world: World) -> None:
 
 
 def test_an_empty_fixture_is_the_image_itself(world: World) -> None:
-    assert world.provider.fixture(world.request, " \n") == world.request.image
+    assert world.provider.fixture(world.request, " \n") == FixtureImage(id=world.request.image)
 
 
 def test_a_fixture_that_fails_is_the_procedures_error(world: World) -> None:
@@ -406,13 +407,13 @@ def test_a_fixture_is_made_once_and_its_files_are_no_changes(client: DockerClien
     image = world.provider.fixture(world.request, script)
     try:
         assert world.provider.fixture(world.request, script) == image
-        with world.provider.start(replace(world.request, image=image)) as sandbox:
+        with world.provider.start(replace(world.request, image=image.id)) as sandbox:
             assert _run(sandbox, "cat fixture").output == "made"
             assert sandbox.changes().files == {}
     finally:
-        client.images.remove(image, force=True)
+        client.images.remove(image.id, force=True)
 
-    assert not client.images.list(filters={"label": f"{FIXTURE}={image}"})
+    assert not client.images.list(filters={"label": f"{FIXTURE}={image.id}"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

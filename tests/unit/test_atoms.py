@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from procexec.model.document import CommandSpec, SessionProgram
+from procexec.model.document import CommandSpec, OptionSpec, SessionProgram
 from procexec.model.step import (
     Action,
     Atom,
@@ -222,10 +222,64 @@ def test_a_session_of_an_unknown_program_is_for_a_person() -> None:
     assert atom.kind is AtomKind.MANUAL
 
 
-def test_the_program_alone_is_a_command() -> None:
-    (atom,) = of("sqlite3 x.db")
+def test_opening_a_program_is_no_step_of_its_own() -> None:
+    assert of("sqlite3 x.db") == ()
 
-    assert atom.stages[0].path == ("sqlite3",)
+
+def test_what_is_typed_one_by_one_into_an_open_program_is_its_statements() -> None:
+    typed = of("sqlite3 x.db", Input(keys=("DROP TABLE a;\r",)), Input(keys=(".quit\r",)))
+
+    assert [a.stages for a in typed] == [a.stages for a in of('sqlite3 x.db "DROP TABLE a"')]
+
+
+def test_a_reply_after_the_program_was_left_is_a_reply() -> None:
+    typed = of("sqlite3 x.db", Input(keys=(".quit\r",)), Input(keys=("y\r",)))
+
+    assert [a.kind for a in typed] == [AtomKind.INPUT]
+
+
+KEYS = SessionProgram(program="keys", operands=0, words=True, quit=("exit",))
+SQL = SessionProgram(
+    program="sql",
+    operands=2,
+    batch=("-c", "--command"),
+    target=("-d",),
+    statements=("--command",),
+    separator=";",
+    commands="\\",
+    ends=(r"\\g\b.*",),
+)
+SQL_OPTIONS = CommandSpec(
+    options=(
+        OptionSpec(names=("-c", "--command"), value=True, repeatable=True),
+        OptionSpec(names=("-d",), value=True),
+    )
+)
+
+
+def _statements(*actions: Action) -> list[tuple[str, ...]]:
+    knowledge = ShellKnowledge(options={"sql": SQL_OPTIONS}, sessions=(KEYS, SQL))
+    return [atom.stages[0].operands for atom in atoms(actions, knowledge)]
+
+
+def test_the_words_of_a_command_line_can_be_one_statement() -> None:
+    line = Command(text="keys SET a '>b c'")
+    typed = Session(program="keys", lines=("SET a >b c", "exit"))
+
+    assert _statements(line) == _statements(typed) == [("set a >b c",)]
+
+
+def test_statements_stand_in_options_and_their_target_too() -> None:
+    wrapped = Command(text="sudo -u admin sql -d shop -c 'DROP TABLE a; DROP TABLE b;'")
+    typed = Session(program="sql shop", lines=("DROP TABLE a;", "DROP TABLE b;"))
+
+    assert _statements(wrapped) == _statements(typed)
+
+
+def test_a_command_of_the_program_can_end_a_statement() -> None:
+    lines = (r"SELECT 1 \g out", r"\q")
+
+    assert _statements(Session(program="sql", lines=lines)) == [(r"select 1 \g out",), (r"\q",)]
 
 
 def test_output_that_is_written_keeps_the_command_whole() -> None:

@@ -37,7 +37,8 @@ PROCEDURE: dict[str, Any] = {
     "versions": ["1"],
     "steps": [{"id": "a", "run": "make one"}],
 }
-DOCUMENTED = documented(msgspec.convert(PROCEDURE, Procedure), "1", ShellKnowledge(options={}))
+KNOWLEDGE = ShellKnowledge(options={})
+DOCUMENTED = documented(msgspec.convert(PROCEDURE, Procedure), "1", KNOWLEDGE)
 
 
 def planned(*actions: Action | str, **named: str) -> Plan:
@@ -53,7 +54,7 @@ def planned(*actions: Action | str, **named: str) -> Plan:
         )
         for k, action in enumerate(told)
     ]
-    return plan(steps, align(told, DOCUMENTED), KnownValues(named=named))
+    return plan(steps, align(told, DOCUMENTED), KnownValues(named=named), KNOWLEDGE)
 
 
 def test_replies_go_to_the_command_before_them() -> None:
@@ -115,7 +116,7 @@ def test_only_steps_that_text_cannot_judge_are_watched() -> None:
 
 
 def test_every_documented_step_is_watched() -> None:
-    made = documented_plan([Command(text="a"), Input(keys=("y\r",)), Manual(text="b")])
+    made = documented_plan([Command(text="a"), Input(keys=("y\r",)), Manual(text="b")], KNOWLEDGE)
 
     assert [step.watched for step in made.steps] == [True, True]
     assert made.steps[0].reply_steps == (1,)
