@@ -46,6 +46,10 @@ class SandboxError(ProcexecError):
     exit_code = 4
 
 
+class PassingError(SandboxError):
+    """The test bed failed in a way that may pass: another try in a new container may succeed."""
+
+
 class StorageError(ProcexecError):
     """Results cannot be kept: the disk failed, or what was stored is damaged."""
 

@@ -6,11 +6,12 @@
 aggregate and report behind.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from procexec import verdict
-from procexec.errors import FixtureError, SandboxError
+from procexec.errors import FixtureError, PassingError, SandboxError
 from procexec.judge import Judge
 from procexec.model.document import Answer, Unsafe
 from procexec.model.result import AnswerResult, Code, Finding, Owner, Verdict
@@ -22,6 +23,9 @@ from procexec.trial import Trial, try_out
 STAGES = (
     "read", "extract", "align", "execute", "compare", "judge", "verdict", "aggregate", "report",
 )  # fmt: skip
+
+RESTARTS = (0.5, 2.0)
+"""Seconds before an answer is tried again in a new container, where the test bed failed."""
 
 Attempt = Trial | SandboxError | FixtureError
 
@@ -80,13 +84,25 @@ class Evaluation:
     def attempt(self, version: str) -> Attempt:
         """Return the trial on a version, or why there is none."""
         if version not in self.attempts:
-            try:
-                self.attempts[version] = self._tried(version)
-            except (SandboxError, FixtureError) as e:
-                self.attempts[version] = e
+            self.attempts[version] = self._attempted(version)
         return self.attempts[version]
 
-    def _tried(self, version: str) -> Trial:
+    def _attempted(self, version: str) -> Attempt:
+        """Try, and try again where the test bed failed in a way that may pass; a note says so."""
+        notes: list[str] = []
+        for pause in (*RESTARTS, None):
+            try:
+                return self._tried(version, notes)
+            except PassingError as e:
+                if pause is None:
+                    return e
+                notes.append(f"begun again in a new sandbox: {e.message}")
+                time.sleep(pause)
+            except (SandboxError, FixtureError) as e:
+                return e
+        raise AssertionError("the last try returns")
+
+    def _tried(self, version: str, notes: Sequence[str]) -> Trial:
         return try_out(
             self.answer,
             self.line,
@@ -95,7 +111,7 @@ class Evaluation:
             provider=self.tools.provider,
             references=self.tools.references,
             unsafe=self.tools.unsafe,
-            notes=self.notes,
+            notes=(*self.notes, *notes),
         )
 
     def passes_where_documented(self) -> bool | None:

@@ -311,11 +311,15 @@ class _Case:
                 Ending.TIMED_OUT: f"was stopped after {result.duration:.0f} s",
                 Ending.OUTPUT_LIMIT: f"printed {result.size_bytes} bytes and was stopped",
                 Ending.DISK_LIMIT: "wrote more than the sandbox may hold and was stopped",
+                Ending.OUT_OF_MEMORY: "used more memory than the sandbox has and was killed",
                 Ending.SANDBOX_DIED: "killed the sandbox",
             }.get(result.ending, f"ended with exit code {result.exit_code}")
             finding = self._at(run.step, Code.STEP_FAILED, f"the step {how}", Owner.ASSISTANT)
             yield replace(
-                finding, evidence=result.output[-1500:], step=self._documented(run.planned.index)
+                finding,
+                evidence=result.output[-1500:],
+                step=self._documented(run.planned.index),
+                fix=_MORE_MEMORY if result.ending is Ending.OUT_OF_MEMORY else finding.fix,
             )
 
     def _documented(self, index: int) -> str:
@@ -629,6 +633,7 @@ def _verdict_of(finding: Finding) -> Verdict:
     return Verdict.FAIL if finding.code in _FAILS else Verdict.INCONCLUSIVE
 
 
+_MORE_MEMORY = "give the sandbox more with `memory:` in sandbox.yaml, if people have more"
 _UNFAITHFUL = frozenset(
     [
         Code.MISSING_STEP,

@@ -47,3 +47,11 @@ for d in /proc/[0-9]*; do
 done
 echo no
 """
+
+# Prints how often the kernel killed in this sandbox for want of memory: cgroup v1, then v2.
+OOM_KILLS = r"""
+for f in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
+ while read -r name count; do [ "$name" = oom_kill ] && echo $count; done 2>/dev/null < $f
+done
+true
+"""

@@ -37,6 +37,7 @@ BEGIN = r"""\unset -f builtin
 END = r"""\unset -f builtin
 { \builtin declare -p; \builtin declare -f; \builtin alias -p
 \builtin shopt -p; \builtin umask -p; \builtin set +o; } >|SCRATCH/state/shell || \builtin true
+\builtin printf %s "$1" >|SCRATCH/state/ended || \builtin true
 \builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty
 [[ $HISTCONTROL == *ignore[sb]* ]] || HISTCONTROL=ignorespace:$HISTCONTROL
 [[ $- == *e* ]] || \builtin return "$2"
@@ -78,7 +79,8 @@ class ShellSession:
     """Drives a shell over a socket; what only the engine can tell comes through callables.
 
     ``waiting`` tells which process of the terminal sleeps in a read from it, if any; ``ended``
-    gives the shell's exit status after the stream has ended, or None if there is none.
+    gives the shell's exit status after the stream has ended, or None if there is none. ``nonce``
+    is the random word of the last step, which the shell leaves in a file when the step has ended.
     """
 
     spawn: "SocketSpawn[bytes]"
@@ -89,6 +91,7 @@ class ShellSession:
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
     cwd: str = ""
+    nonce: str = ""
 
     def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         """Run the step that was delivered under a number.
@@ -96,7 +99,8 @@ class ShellSession:
         Raises:
             Interrupted: the shell was gone before the step began.
         """
-        watch = _Watch(nonce=secrets.token_hex(8), deadline=time.monotonic() + timeout)
+        self.nonce = secrets.token_hex(8)
+        watch = _Watch(nonce=self.nonce, deadline=time.monotonic() + timeout)
         replies = list(dialog.replies)
         at_end = dialog.at_end
         try:
