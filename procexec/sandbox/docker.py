@@ -51,6 +51,7 @@ from procexec.sandbox.witness import OUT_OF_MEMORY, Witness, touched
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
 DYING = 2.0  # seconds in which the engine has noticed that a container ended
+NOTICED = 0.3  # seconds in which the engine tells of a kill that ended a script
 PAUSES = (0.2, 1.0, 3.0)  # seconds before the engine is asked once more
 NEW_SHELL = "the step runs in a new shell; the last one had ended"
 NO_SANDBOX = "the sandbox had died before the step"
@@ -500,6 +501,7 @@ class DockerSandbox:
         if state.get("ExitCode") == 126 and not state.get("Pid"):
             raise SandboxError(f"no shell could be started in the sandbox: {text.strip()}")
         if state.get("ExitCode") == _KILLED_BY_9:
+            self.witness.wait_for_end(NOTICED)
             self._check_untouched()
         return ScriptResult(exit_code=state.get("ExitCode"), output=text)
 

@@ -6,7 +6,6 @@ event alone; whoever does it through the engine leaves ``kill``, ``stop``, ``pau
 """
 
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -25,6 +24,7 @@ TOUCHES: Final = {
     "remove": "removed",
 }
 ENDS: Final = ("die", "died", "destroy", "remove")
+LATE: Final = 0.1
 OUT_OF_MEMORY: Final = "oom"
 _ASKED: Final = (*TOUCHES, *ENDS, OUT_OF_MEMORY)
 
@@ -70,14 +70,17 @@ class Witness:
             return tuple(self._heard[mark:])
 
     def wait_for_end(self, seconds: float) -> None:
-        """Wait until the engine has told of the container's end; what led to it is told before."""
-        deadline = time.monotonic() + seconds
+        """Wait until the engine has told of the container's end, and of who is behind it, if any.
+
+        The engine tells of a kill after it has sent it: the end may be told first.
+        """
         with self._news:
-            while not self.lost and not any(act in ENDS for act in self._heard):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return
-                self._news.wait(left)
+            self._news.wait_for(self._has_end, seconds)
+            if self._has_end():
+                self._news.wait_for(lambda: touched(self._heard), LATE)
+
+    def _has_end(self) -> bool:
+        return self.lost or any(act in ENDS for act in self._heard)
 
     def _listen(self) -> None:
         with suppress(DockerException, RequestException, OSError, ValueError, AttributeError):
