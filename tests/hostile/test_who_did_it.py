@@ -284,7 +284,7 @@ def test_e07_a_request_that_is_wrong_is_not_repeated(
 def test_e08_a_terminal_that_is_cut_is_nobodys_failure(
     proxy: FaultProxy, request_: SandboxRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    proxy.faults.append(Fault(on=EXEC_START, how=How.CUT, after=3000))
+    proxy.faults.append(Fault(on=EXEC_START, how=How.CUT, after=1200, times=1))
     talk = "echo x >> /tmp/times; for i in {1..90}; do echo 'a line of text'; sleep 0.05; done"
 
     with through(proxy, monkeypatch) as provider, provider.start(request_) as sandbox:
