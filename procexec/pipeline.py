@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from procexec import verdict
-from procexec.errors import FixtureError, PassingError, SandboxError
+from procexec.errors import FixtureError, PassingError, ProcexecError, SandboxError
 from procexec.judge import Judge
 from procexec.model.document import Answer, Unsafe
 from procexec.model.result import AnswerResult, Code, Finding, Owner, Verdict
@@ -32,10 +32,14 @@ Attempt = Trial | SandboxError | FixtureError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A verdict, and the terminal as it was seen."""
+    """A verdict, and the terminal as it was seen.
+
+    ``unsteady``: there is none because the test bed failed in a way that may pass.
+    """
 
     answer: AnswerResult
     events: tuple[Event, ...] = ()
+    unsteady: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,8 @@ class Evaluation:
         for version in versions:
             found = self.attempt(version)
             if not isinstance(found, Trial):
-                yield Result(answer=broken(self.answer, self.line, version, found))
+                answer = broken(self.answer, self.line, version, found)
+                yield Result(answer=answer, unsteady=isinstance(found, PassingError))
                 continue
             reference = found.evidence.reference
             follows = None
@@ -131,9 +136,7 @@ def judged(trial: Trial, judge: Judge, *, follows: bool | None = None) -> Answer
     return verdict.decide(trial.evidence, opinions, follows=follows)
 
 
-def broken(
-    answer: Answer, line: int, version: str, error: SandboxError | FixtureError
-) -> AnswerResult:
+def broken(answer: Answer, line: int, version: str, error: ProcexecError) -> AnswerResult:
     """Return the result where the test bed failed: verdict error, never a fail."""
     finding = Finding(
         code=Code.TEST_BED, message=error.message, owner=Owner.ENVIRONMENT, fix=error.hint

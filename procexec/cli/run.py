@@ -171,7 +171,14 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
         missing = len(asked) - len(results)
         tell(f"stopped with {missing} results missing; go on with: {_resume_command(settings)}")
         return 128 + told["signal"]
+    if batch.given_up:
+        tell(
+            f"stopped with {len(asked) - len(results)} results missing: the engine fails again and "
+            f"again; when it is well, go on with: {_resume_command(settings)}"
+        )
     click.echo(f"Results: {settings.out}", err=True)
+    if batch.bugs:
+        raise batch.bugs[0]
     return exit_code(summary, allow_inconclusive=settings.allow_inconclusive)
 
 

@@ -27,9 +27,9 @@ from procexec.sandbox.locks import Tell, cache_folder, locked, silent
 
 TIMEOUT = 60
 AGAIN = Retry(
-    total=5,
+    total=4,
     read=1,
-    status=4,
+    status=3,
     status_forcelist=(500, 502, 503, 504),
     allowed_methods=("GET", "HEAD"),
     backoff_factor=0.2,

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -28,12 +29,12 @@ class PrivateEngine:
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
-    def socket(self) -> Path:
+    def at(self) -> Path:
         return self.folder / "d.sock"
 
     @property
     def url(self) -> str:
-        return f"unix://{self.socket}"
+        return f"unix://{self.at}"
 
     def __enter__(self) -> Self:
         try:
@@ -104,15 +105,12 @@ class PrivateEngine:
 
     def _answers(self) -> bool:
         try:
-            client = self.client(timeout=5)
-        except DockerException:
+            with socket.socket(socket.AF_UNIX) as line:
+                line.connect(str(self.at))
+            with closing(self.client(timeout=5)) as client:
+                return bool(client.ping())
+        except (DockerException, RequestException, OSError):
             return False
-        try:
-            return bool(client.ping())
-        except (DockerException, RequestException):
-            return False
-        finally:
-            client.close()
 
     def _remove_containers(self) -> None:
         client = self.client()
