@@ -128,6 +128,8 @@ def _new_folder() -> Path:
 def _make_folder(out: Path) -> None:
     from procexec.errors import UserError
 
+    if out.is_symlink():
+        raise UserError(f"the run folder {out} is a symbolic link", hint="name the folder itself")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as e:

@@ -1,8 +1,9 @@
 """Puts a bug into procexec: it cannot stand an answer that says so."""
 
 from procexec import trial
-from procexec.extract.extraction import Extraction, extract
+from procexec.extract.extraction import extract
 from procexec.extract.hints import Hints
+from procexec.model.step import Extraction
 
 
 def _with_bug(markdown: str, hints: Hints) -> Extraction:
