@@ -1,0 +1,50 @@
+"""Counts how many cases of the catalogue passed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hostile.catalogue import FOLDER, catalogue, ids_in
+
+OUTCOMES = ("passed", "failed", "error", "xfailed", "skipped")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the count if tests of this folder ran."""
+    outcomes = {outcome: _ids(terminalreporter, outcome, config) for outcome in OUTCOMES}
+    if not any(outcomes.values()):
+        return
+    failed = outcomes["failed"] | outcomes["error"]
+    xfailed = outcomes["xfailed"] - failed
+    passed = outcomes["passed"] - failed - xfailed - outcomes["skipped"]
+    known = set(catalogue())
+    not_run = known - failed - xfailed - passed
+    parts = [f"{len(passed & known)} of {len(known)} passed"]
+    parts += _told("failed", failed) + _told("xfailed", xfailed) + _told("not run", not_run)
+    terminalreporter.write_line(f"hostile suite: {', '.join(parts)}")
+
+
+def _ids(terminalreporter: pytest.TerminalReporter, outcome: str, config: pytest.Config) -> set[str]:
+    reports = terminalreporter.stats.get(outcome, [])
+    here = FOLDER.relative_to(config.rootpath).as_posix()
+    return {i for r in reports if r.nodeid.startswith(f"{here}/") for i in ids_in(r.nodeid)}
+
+
+def _told(word: str, ids: set[str]) -> list[str]:
+    return [f"{len(ids)} {word}: {' '.join(_in_runs(sorted(ids)))}"] if ids else []
+
+
+def _in_runs(ids: list[str]) -> Iterator[str]:
+    """Yield the ids, neighbours as one word: ``E01-E29``."""
+    start = 0
+    for k in range(1, len(ids) + 1):
+        if k < len(ids) and _is_next(ids[k - 1], ids[k]):
+            continue
+        yield ids[start] if start == k - 1 else f"{ids[start]}-{ids[k - 1]}"
+        start = k
+
+
+def _is_next(one: str, other: str) -> bool:
+    return one[0] == other[0] and int(other[1:]) == int(one[1:]) + 1
