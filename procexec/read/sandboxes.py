@@ -28,7 +28,7 @@ def read_sandboxes(folder: Path) -> tuple[dict[tuple[str, str], SandboxFolder], 
         return {}, [UserError(f"there is no folder `{folder}`", hint=hint)]
     for path in sorted(folder.glob("*/*/sandbox.yaml")):
         try:
-            text = read_yaml(path)
+            text = read_yaml(path, within=folder)
             spec = decode_yaml(text, SandboxSpec, file=str(path))
         except UserError as e:
             errors.append(e)

@@ -21,7 +21,7 @@ from docker.types import LogConfig, Ulimit
 from pexpect.socket_pexpect import SocketSpawn
 from requests.exceptions import RequestException
 
-from procexec.errors import FixtureError, PassingError, SandboxError
+from procexec.errors import FixtureError, PassingError, SandboxError, WreckedError
 from procexec.model.run import CommandResult, Ending, Event
 from procexec.model.state import FileFacts
 from procexec.sandbox import (
@@ -464,6 +464,8 @@ class DockerSandbox:
             seen = self._exec(WAITS, user=self.request.user, cwd="/", timeout=5).output.strip()
         except SandboxError:
             return Reader.NOBODY
+        if seen == Reader.LOST_SHELL:
+            self._put(self.delivered)
         return _READERS.get(seen, Reader.NOBODY)
 
     def _shell_status(self) -> int | None:
@@ -480,7 +482,14 @@ class DockerSandbox:
 
     def execute(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
         inner = f'cd -- "$1" 2>/dev/null || cd /\n{script}'
-        return self._exec(inner, user=user, cwd=cwd, timeout=timeout)
+        try:
+            return self._exec(inner, user=user, cwd=cwd, timeout=timeout)
+        except PassingError:
+            raise
+        except SandboxError as e:
+            if self.shells and not self._is_running():
+                raise WreckedError("the sandbox has died") from e
+            raise
 
     def _exec(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
         with self._watching("running a script"):
@@ -499,7 +508,7 @@ class DockerSandbox:
             state = self._ended(created["Id"]) if finished else {}
         text = output.decode("utf-8", errors="replace")
         if state.get("ExitCode") == 126 and not state.get("Pid"):
-            raise SandboxError(f"no shell could be started in the sandbox: {text.strip()}")
+            raise WreckedError(f"no shell could be started in the sandbox: {text.strip()}")
         if state.get("ExitCode") == _KILLED_BY_9:
             self.witness.wait_for_end(NOTICED)
             self._check_untouched()

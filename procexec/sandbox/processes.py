@@ -1,5 +1,7 @@
 """Scripts that look at, and end, the processes of a sandbox."""
 
+from procexec.sandbox import SCRATCH
+
 # Fork-free, so that it works with the process limit reached: stops all, then kills all but PID 1,
 # this shell and the keeper, which is PID 1's eldest child. Needs CAP_KILL. Measured: 0.1-0.6 s.
 KILL_ALL = r"""
@@ -21,13 +23,17 @@ kill -CONT $keeper 2>/dev/null; echo done
 """
 
 # Prints who sleeps in a read of a terminal, of the terminal's foreground group: "shell" for the
-# process that leads the session, "program" for another, else "no".
+# process that leads the session ("lost" if what it tells the end of a step with is gone),
+# "program" for another, else "no".
 # Run as the session's user: the kernel tells only the owner (and root with SYS_PTRACE) where a
 # process sleeps. System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if
 # the terminal is in a program's own mode (-icanon), else it may be a server waiting for clients.
 # Where /proc/PID/syscall is not told, the wait channel decides.
 WAITS = r"""
-who() { if [ "$1" = "$2" ]; then echo shell; else echo program; fi; exit 0; }
+who() {
+ if [ "$1" != "$2" ]; then echo program; elif [ -r SCRATCH/end ]; then echo shell; else echo lost; fi
+ exit 0
+}
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue
  r=${l##*) }; set -- $r; p=${d#/proc/}; leader=$4
@@ -46,7 +52,7 @@ for d in /proc/[0-9]*; do
   case "$t" in /dev/pts/*) who $p $leader;; esac;; esac
 done
 echo no
-"""
+""".replace("SCRATCH", SCRATCH)
 
 # Prints how often the kernel killed in this sandbox for want of memory: cgroup v1, then v2.
 OOM_KILLS = r"""

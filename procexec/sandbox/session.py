@@ -67,10 +67,14 @@ class Interrupted(Exception):  # noqa: N818 - it is no error of the step
 
 
 class Reader(StrEnum):
-    """Who sleeps in a read from the terminal."""
+    """Who sleeps in a read from the terminal; a lost shell had no file to tell the step's end with.
+
+    Whoever finds a lost one has put the files there again.
+    """
 
     NOBODY = "no"
     SHELL = "shell"
+    LOST_SHELL = "lost"
     PROGRAM = "program"
 
 
@@ -150,9 +154,10 @@ class ShellSession:
         reader = self.waiting()
         if reader is Reader.NOBODY or self._hear(watch, LATE):
             return None
-        if reader is Reader.SHELL and watch.interrupted:
+        took_the_line = reader is Reader.SHELL and watch.interrupted  # Ctrl-C did
+        if took_the_line or reader is Reader.LOST_SHELL:
             watch.interrupted = False
-            self._type(watch.last)  # Ctrl-C took the rest of the line with it
+            self._type(watch.last)
             return None
         return Ending.WAITS_FOR_INPUT
 
