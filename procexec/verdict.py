@@ -589,7 +589,20 @@ _SANDBOX_WORDS = re.compile(
 
 
 def _matches(pattern: str, text: str) -> bool:
-    return re.search(pattern, text) is not None
+    """Tell whether text matches; long text is looked at in pieces that overlap by half.
+
+    Backtracking may take the square of a piece's length, never that of the whole.
+    """
+    compiled = re.compile(pattern)
+    for start in range(0, max(len(text) - _PIECE // 2, 1), _PIECE // 2):
+        end = min(start + _PIECE, len(text))
+        found = compiled.search(text, start, end)
+        if found and (found.end() < end or end == len(text)):  # at a cut, the next piece tells
+            return True
+    return False
+
+
+_PIECE = 16 << 10  # characters
 
 
 def _changes_text(changes: Sequence[Change]) -> str:

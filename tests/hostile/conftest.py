@@ -26,7 +26,9 @@ def pytest_terminal_summary(
     terminalreporter.write_line(f"hostile suite: {', '.join(parts)}")
 
 
-def _ids(terminalreporter: pytest.TerminalReporter, outcome: str, config: pytest.Config) -> set[str]:
+def _ids(
+    terminalreporter: pytest.TerminalReporter, outcome: str, config: pytest.Config
+) -> set[str]:
     reports = terminalreporter.stats.get(outcome, [])
     here = FOLDER.relative_to(config.rootpath).as_posix()
     return {i for r in reports if r.nodeid.startswith(f"{here}/") for i in ids_in(r.nodeid)}

@@ -8,7 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ NOWHERE = "unix:///nowhere.sock"
 PEAK_MIB = 300
 SLACK = 15.0
 STEP_TIMEOUT = 3.0
+MAY_CHANGE = ("out", "cache", "told.json")
 STEPS = 8  # more than any answer here has
 
 # A process's peak counts what its parent held when it was forked: between a large test process and
@@ -84,10 +85,18 @@ class World:
         return self.base / "out"
 
     def run(
-        self, *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 300
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        also_changes: Sequence[str] = (),
+        timeout: float = 300,
     ) -> Done:
-        """Run procexec as a user does; ``broken`` tells which of the standing promises it broke."""
-        before = _snapshot(self.base, self._may_change)
+        """Run procexec as a user does; ``broken`` tells which of the standing promises it broke.
+
+        ``also_changes`` are paths that somebody else changes meanwhile.
+        """
+        kept = frozenset(self.base / name for name in (*MAY_CHANGE, *also_changes))
+        before = _snapshot(self.base, kept)
         told = self.base / "told.json"
         done = subprocess.run(
             [sys.executable, "-c", LAUNCH, str(told), sys.executable, "-m", "procexec", *arguments],
@@ -100,13 +109,13 @@ class World:
         )
         facts = json.loads(told.read_text())
         told.unlink()
-        result = Done(
-            **facts, stdout=done.stdout, stderr=done.stderr, out=self.out, broken=()
-        )
-        broken = (*self._changed_outside(before), *self._broken(result))
+        result = Done(**facts, stdout=done.stdout, stderr=done.stderr, out=self.out, broken=())
+        broken = (*_changes(before, _snapshot(self.base, kept)), *self._broken(result))
         return Done(**facts, stdout=done.stdout, stderr=done.stderr, out=self.out, broken=broken)
 
-    def judge(self, answers: Mapping[str, str], *arguments: str, procedure: str = "git/note") -> Done:
+    def judge(
+        self, answers: Mapping[str, str], *arguments: str, procedure: str = "git/note"
+    ) -> Done:
         """Run answers that all are about one procedure."""
         rows = [
             {"id": name, "procedure": procedure, "answer": text} for name, text in answers.items()
@@ -131,15 +140,6 @@ class World:
             "BASH_ENV": f"/{SECRET}",
         }
 
-    def _may_change(self, path: Path) -> bool:
-        return path.name in ("out", "cache", "told.json") and path.parent == self.base
-
-    def _changed_outside(self, before: Mapping[str, str]) -> Iterator[str]:
-        after = _snapshot(self.base, self._may_change)
-        changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
-        if changed:
-            yield f"changed outside the run folder: {', '.join(changed)}"
-
     def _broken(self, done: Done) -> Iterator[str]:
         if done.peak_mib >= PEAK_MIB:
             yield f"took {done.peak_mib:.0f} MiB"
@@ -150,7 +150,8 @@ class World:
             if SECRET.encode() in data:
                 yield f"printed a secret to {name}"
         yield from (f"a secret stands in {path}" for path in _holding(self.out, SECRET.encode()))
-        yield from (f"left {name} behind" for name in _left_by(done.pid))
+        if self.out.exists():
+            yield from (f"left {name} behind" for name in _left_by(done.pid))
         yield from self._rows_broken(done)
 
     def _rows_broken(self, done: Done) -> Iterator[str]:
@@ -222,16 +223,21 @@ def _add_sandbox(work: Path) -> None:
     (folder / "sandbox.yaml").write_text(yaml.safe_dump(kept | short, sort_keys=False))
 
 
-def _snapshot(base: Path, may_change: object) -> dict[str, str]:
-    assert callable(may_change)
+def _snapshot(base: Path, kept: frozenset[Path]) -> dict[str, str]:
+    """Return what stands below a folder, but for the paths that may change."""
     found: dict[str, str] = {}
     for folder, names, files in os.walk(base):
-        names[:] = [name for name in names if not may_change(Path(folder, name))]
-        for name in (*names, *files):
-            path = Path(folder, name)
-            if not may_change(path):
+        names[:] = [name for name in names if Path(folder, name) not in kept]
+        for path in (Path(folder, name) for name in (*names, *files)):
+            if path not in kept:
                 found[str(path.relative_to(base))] = _facts(path)
     return found
+
+
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+    if changed:
+        yield f"changed outside the run folder: {', '.join(changed)}"
 
 
 def _facts(path: Path) -> str:
@@ -251,7 +257,7 @@ def _left_by(pid: int) -> list[str]:
     """Return the containers, volumes and networks that a process labelled and left."""
     client = connect()
     try:
-        mine = {"label": [RUN, f"procexec.owner.pid={pid}"]}
+        mine: dict[str, str | list[str] | bool] = {"label": [RUN, f"procexec.owner.pid={pid}"]}
         found = [str(c.id) for c in client.containers.list(all=True, sparse=True, filters=mine)]
         found += [str(v.id) for v in client.volumes.list(filters={"label": RUN})]
         return [*found, *(str(n.id) for n in client.networks.list(filters={"label": RUN}))]
