@@ -114,14 +114,19 @@ class World:
         return Done(**facts, stdout=done.stdout, stderr=done.stderr, out=self.out, broken=broken)
 
     def judge(
-        self, answers: Mapping[str, str], *arguments: str, procedure: str = "git/note"
+        self,
+        answers: Mapping[str, str],
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 300,
     ) -> Done:
-        """Run answers that all are about one procedure."""
+        """Run answers that all are about leaving a note."""
         rows = [
-            {"id": name, "procedure": procedure, "answer": text} for name, text in answers.items()
+            {"id": name, "procedure": "git/note", "answer": text} for name, text in answers.items()
         ]
         self.write_answers(*rows)
-        return self.run("run", "answers.jsonl", "--out", str(self.out), "-j", "2", *arguments)
+        command = ("run", "answers.jsonl", "--out", str(self.out), "-j", "2", *arguments)
+        return self.run(*command, env=env, timeout=timeout)
 
     def write_answers(self, *rows: object) -> None:
         text = "".join(json.dumps(row) + "\n" for row in rows)
