@@ -1,9 +1,15 @@
-"""Counts how many cases of the catalogue passed."""
+"""Sandboxes to be hostile in; counts how many cases of the catalogue passed."""
 
 from collections.abc import Iterator
 
 import pytest
+from docker import DockerClient
 
+from procexec.sandbox import SCRATCH, SandboxRequest
+from procexec.sandbox.docker import DockerProvider, DockerSandbox
+from procexec.sandbox.engine import ensure
+from procexec.sandbox.images import list_images
+from procexec.sandbox.owner import this_process
 from tests.hostile.catalogue import FOLDER, catalogue, ids_in
 
 OUTCOMES = ("passed", "failed", "error", "xfailed", "skipped")
@@ -50,3 +56,45 @@ def _in_runs(ids: list[str]) -> Iterator[str]:
 
 def _is_next(one: str, other: str) -> bool:
     return one[0] == other[0] and int(other[1:]) == int(one[1:]) + 1
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[DockerClient]:
+    client = ensure()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def provider(client: DockerClient) -> DockerProvider:
+    return DockerProvider(client, this_process("hostile"))
+
+
+@pytest.fixture(scope="module")
+def git_request(client: DockerClient) -> SandboxRequest:
+    image = next(str(i.id) for i in list_images(client) if i.tag.startswith("procexec/git:"))
+    return SandboxRequest(image=image, user="dev", workdir="/home/dev")
+
+
+@pytest.fixture(scope="module")
+def shared(provider: DockerProvider, git_request: SandboxRequest) -> Iterator[DockerSandbox]:
+    with provider.start(git_request) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def sandbox(shared: DockerSandbox) -> DockerSandbox:
+    """The shared container with a shell that knows nothing of the tests before."""
+    shared._close_session()
+    shared.kill_processes()
+    shared.execute(f"rm -rf /tmp/* {SCRATCH}/state/*", user="root", cwd="/", timeout=10)
+    shared.last_cwd = "/home/dev"
+    return shared
+
+
+@pytest.fixture
+def root(provider: DockerProvider, git_request: SandboxRequest) -> Iterator[DockerSandbox]:
+    """A container of its own, for what destroys it."""
+    mine = SandboxRequest(image=git_request.image)
+    with provider.start(mine) as sandbox:
+        yield sandbox

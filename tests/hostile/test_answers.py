@@ -146,8 +146,6 @@ CASES = (
     _case("F03 large", "head -c 100000000 /dev/zero > ~/note", verdict=FAIL, ends="exited:0",
           code=Code.GOAL_NOT_REACHED),
     _case("F03 growing", "(while :; do echo done >> ~/note; done) &", verdict=PASS, ends="exited:0"),
-    _case("F03 many", "echo '#' >> /etc/profile; mkdir /a; cd /a; perl -e 'open F, \">$_\" for 1..20500'",
-          verdict=FAIL, ends="exited:0", code=Code.COLLATERAL_CHANGE, within=30),
     _case("F04", r"touch $'/root/a\nb' $'/root/\e]0;x\a' $'/root/\xff\xfe'; cd; for i in {1..200}; do mkdir d; cd d; done",
           verdict=PASS, ends="exited:0"),
     _case("F05 loop", "(while :; do ln -sfn /etc/shadow ~/note; rm -f ~/note; echo done > ~/note; done) &",
@@ -249,12 +247,6 @@ def test_p23_what_hides_text_is_shown_as_codes(done: Done) -> None:
 
     assert not any(mark in told for mark in "\u202e\u200b")
     assert "\u0301" * 9 not in told
-
-
-def test_f03_what_is_not_looked_at_any_more_is_told(done: Done) -> None:
-    told = "".join(finding.evidence for finding in done.results["F03 many"].findings)
-
-    assert "more than 20000 paths" in told
 
 
 def test_p28_a_liar_that_makes_the_goal_hold_does_not_pass(done: Done) -> None:

@@ -75,6 +75,7 @@ class World:
     """The folders of one machine: ``work`` is where procexec is run."""
 
     base: Path
+    step_timeout: float = STEP_TIMEOUT
 
     @property
     def work(self) -> Path:
@@ -171,11 +172,11 @@ class World:
         for row in rows:
             times = row["times"]
             assert isinstance(times, dict)
-            if times["seconds"] > STEPS * STEP_TIMEOUT + SLACK:
+            if times["seconds"] > STEPS * self.step_timeout + SLACK:
                 yield f"{row['id']} took {times['seconds']} s"
 
 
-def make_world(base: Path) -> World:
+def make_world(base: Path, *, step_timeout: float = STEP_TIMEOUT) -> World:
     """Make a machine: sandboxes with short limits, procedures, a home with secrets, strangers' files."""
     for folder in ("work", "home/.docker", "tmp", "cache", "strangers"):
         (base / folder).mkdir(parents=True)
@@ -184,10 +185,10 @@ def make_world(base: Path) -> World:
     config = {"proxies": {"default": {"httpProxy": proxy, "httpsProxy": proxy}}}
     (base / "home" / ".docker" / "config.json").write_text(json.dumps(config))
     (base / "home" / ".bashrc").write_text(f"export LEAK={SECRET}\n")
-    _add_sandbox(base / "work")
+    _add_sandbox(base / "work", step_timeout)
     for name, procedure in PROCEDURES.items():
         add_procedure(base / "work", name, procedure)
-    return World(base=base)
+    return World(base=base, step_timeout=step_timeout)
 
 
 NOTE = {
@@ -216,7 +217,7 @@ def add_procedure(work: Path, name: str, more: Mapping[str, object]) -> Path:
     return path
 
 
-def _add_sandbox(work: Path) -> None:
+def _add_sandbox(work: Path, step_timeout: float) -> None:
     """Give the sandbox of git 2.39 with little memory and patience; its image is the shipped one."""
     shipped = ROOT / "sandboxes" / "git" / "2.39"
     folder = work / "sandboxes" / "git" / "2.39"
@@ -224,7 +225,7 @@ def _add_sandbox(work: Path) -> None:
     shutil.copy(shipped / "Dockerfile", folder)
     spec = yaml.safe_load((shipped / "sandbox.yaml").read_text())
     kept = {key: spec[key] for key in ("product", "version", "base", "user", "workdir", "ignore")}
-    short = {"step_timeout": STEP_TIMEOUT, "memory": "192m"}
+    short = {"step_timeout": step_timeout, "memory": "192m"}
     (folder / "sandbox.yaml").write_text(yaml.safe_dump(kept | short, sort_keys=False))
 
 
