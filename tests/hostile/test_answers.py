@@ -7,13 +7,12 @@ import pytest
 
 from procexec.model.result import AnswerResult, Code, Verdict
 from procexec.report.journal import read_rows
-from tests.hostile.world import Done, World, make_world
+from tests.hostile.world import SLACK, STEP_TIMEOUT, Done, World, make_world
 
 pytestmark = pytest.mark.docker
 
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 NOTE = "echo done > ~/note"
-QUICK = 12.0  # seconds for one answer on a busy machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +29,6 @@ class Hostile:
     says: str = ""
     code: Code | None = None
     first: str = NOTE
-    within: float = QUICK
 
 
 def _case(
@@ -41,7 +39,6 @@ def _case(
     says: str = "",
     code: Code | None = None,
     first: str = NOTE,
-    within: float = QUICK,
 ) -> Hostile:
     return Hostile(
         id=name,
@@ -51,7 +48,6 @@ def _case(
         says=says,
         code=code,
         first=first,
-        within=within,
     )
 
 
@@ -197,7 +193,7 @@ def test_a_hostile_answer_has_its_verdict(done: Done, case: Hostile) -> None:
         assert wanted in ("?", ended), _told(result)
     assert case.says in result.steps[-1].output
     assert case.code in (None, *(finding.code for finding in result.findings)), _told(result)
-    assert _seconds(done)[case.id] < case.within
+    assert _seconds(done)[case.id] < STEP_TIMEOUT + SLACK
 
 
 def _end(ending: str, code: int | None) -> str:

@@ -93,7 +93,7 @@ def test_i01_a_line_of_600_mb_is_one_error_and_the_file_is_read_on(world: World)
     done = world.run("run", "answers.jsonl", env=AWAY)
 
     assert (done.code, done.broken) == (2, ())
-    assert "answers.jsonl:1: error: the line is longer than 8388608 bytes" in done.told
+    assert "answers.jsonl:1:1: error: the line is longer than 8388608 bytes" in done.told
     assert "answers.jsonl:2" not in done.told
     assert "answers.jsonl:3:22: error: Expected `str`, got `int`" in done.told
     _report("I01", done)
@@ -167,9 +167,7 @@ def test_i16_packed_answers_are_read_whatever_they_are_called(world: World) -> N
 @pytest.mark.nightly
 @pytest.mark.parametrize("line_end", ["", "\n"])
 def test_i16_a_gzip_bomb_takes_neither_memory_nor_for_ever(world: World, line_end: str) -> None:
-    piece = (b"x" * (1 << 20 if not line_end else 1023) + line_end.encode()) * (
-        1 if not line_end else 1024
-    )
+    piece = (b"x" * 1023 + line_end.encode().ljust(1, b"x")) * 1024
     with gzip.open(world.work / "bomb.jsonl.gz", "wb", compresslevel=9) as file:
         for _ in range(1000):
             file.write(piece)
@@ -178,6 +176,8 @@ def test_i16_a_gzip_bomb_takes_neither_memory_nor_for_ever(world: World, line_en
     done = world.run("run", "bomb.jsonl.gz", env=AWAY)
 
     assert (done.code, done.broken) == (2, ())
+    wanted = "and 951 more" if line_end else "the line is longer than"
+    assert wanted in done.told
     _report("I16", done)
 
 

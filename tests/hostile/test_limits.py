@@ -152,8 +152,7 @@ GIB = {
 
 
 @pytest.mark.nightly
-def test_a_gib_of_output_takes_no_memory(tmp_path: Path) -> None:
-    """S12, S13: one run of both; what each came to."""
+def test_s12_s13_a_gib_of_output_takes_no_memory(tmp_path: Path) -> None:
     world = make_world(tmp_path, step_timeout=120.0)
     answers = {name: markdown(("echo done > ~/note", step)) for name, step in GIB.items()}
 
