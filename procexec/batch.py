@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
 
-from procexec.pipeline import Evaluation, Result, Tools, judged
+from procexec.errors import ProcexecError
+from procexec.pipeline import Evaluation, Result, Tools, broken, judged
 from procexec.trial import hints_of, uncovered
 from procexec.workload import Benches, Job, Library
 
@@ -36,7 +37,9 @@ class Ended:
 class Batch:
     """Evaluates jobs on several workers. ``key_of`` gives a result's reuse key.
 
-    ``begun`` is told the key of each result that is being made.
+    ``begun`` is told the key of each result that is being made. ``bugs`` are the errors that nobody
+    foresaw: each cost its own answer only. ``given_up``: the test bed failed so often in a row that
+    no more work was handed out.
     """
 
     library: Library
@@ -46,6 +49,9 @@ class Batch:
     key_of: Callable[[Job, str], str]
     begun: Callable[[str], None] = lambda _key: None
     stop: threading.Event = field(default_factory=threading.Event)
+    bugs: list[Exception] = field(default_factory=list)
+    given_up: bool = False
+    unsteady: int = 0
 
     def results(self, jobs: Iterator[Job], known: Callable[[Job, str], bool]) -> Iterator[Done]:
         """Yield each result as it comes, in any order; those that are known are left out.
@@ -77,6 +83,14 @@ class Batch:
                 raise item.error
         elif not self.stop.is_set():
             yield item
+            self._count(item.result)
+
+    def _count(self, result: Result) -> None:
+        """Give up once as many results as are made at a time, and more, fail in a row."""
+        self.unsteady = self.unsteady + 1 if result.unsteady else 0
+        if self.unsteady >= self.workers + AHEAD:
+            self.given_up = True
+            self.stop.set()
 
     def _evaluate(self, job: Job, told: "Queue[Done | Ended]") -> None:
         error: BaseException | None = None
@@ -88,21 +102,32 @@ class Batch:
         told.put(Ended(error))
 
     def _timed(self, job: Job) -> Iterator[Done]:
-        results = self._of(job)
+        result_on = self._maker(job)
         for version in job.versions:
             if self.stop.is_set():
                 return
             self.begun(f"{job.answer.id}@{version}")
             began = time.monotonic()
-            result = next(results)
+            result = self._guarded(result_on, job, version)
             keyed = replace(result.answer, reuse_key=self.key_of(job, result.answer.version))
             seconds = time.monotonic() - began
             yield Done(job=job, result=replace(result, answer=keyed), seconds=seconds)
 
-    def _of(self, job: Job) -> Iterator[Result]:
+    def _guarded(self, result_on: Callable[[str], Result], job: Job, version: str) -> Result:
+        """Return the result on a version; a bug in making it is an error of this one, and is kept."""
+        try:
+            return result_on(version)
+        except Exception as e:  # noqa: BLE001 - the boundary of one answer: the others go on
+            self.bugs.append(e)
+            error = ProcexecError(
+                f"a bug in procexec: {type(e).__name__}", hint="its traceback is on standard error"
+            )
+            return Result(answer=broken(job.answer, job.line, version, error))
+
+    def _maker(self, job: Job) -> Callable[[str], Result]:
+        """Return what makes a job's result on a version; what is tried once serves all versions."""
         if job.procedure is None:
-            yield from self._uncovered(job)
-            return
+            return lambda version: self._uncovered(job, version)
         evaluation = Evaluation(
             answer=job.answer,
             line=job.line,
@@ -110,14 +135,13 @@ class Batch:
             tools=self.tools,
             notes=job.notes,
         )
-        yield from evaluation.results(job.versions)
+        return lambda version: next(evaluation.results([version]))
 
-    def _uncovered(self, job: Job) -> Iterator[Result]:
-        for version in job.versions:
-            folder = self.library.sandboxes.get((job.answer.product or "", version))
-            spec = folder.spec if folder else next(iter(self.library.sandboxes.values())).spec
-            trial = uncovered(job.answer, job.line, version, hints_of(spec))
-            yield Result(answer=judged(trial, self.tools.judge))
+    def _uncovered(self, job: Job, version: str) -> Result:
+        folder = self.library.sandboxes.get((job.answer.product or "", version))
+        spec = folder.spec if folder else next(iter(self.library.sandboxes.values())).spec
+        trial = uncovered(job.answer, job.line, version, hints_of(spec))
+        return Result(answer=judged(trial, self.tools.judge))
 
 
 def default_workers() -> int:

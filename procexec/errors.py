@@ -46,6 +46,17 @@ class SandboxError(ProcexecError):
     exit_code = 4
 
 
+class PassingError(SandboxError):
+    """The test bed failed in a way that may pass: another try in a new container may succeed."""
+
+
+class WreckedError(SandboxError):
+    """Nothing can be looked at in the sandbox any more: no shell, no life, or liars in their place.
+
+    After a step it is the step's doing; before the first one, the image's.
+    """
+
+
 class StorageError(ProcexecError):
     """Results cannot be kept: the disk failed, or what was stored is damaged."""
 

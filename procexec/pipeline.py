@@ -6,11 +6,12 @@
 aggregate and report behind.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from procexec import verdict
-from procexec.errors import FixtureError, SandboxError
+from procexec.errors import FixtureError, PassingError, ProcexecError, SandboxError
 from procexec.judge import Judge
 from procexec.model.document import Answer, Unsafe
 from procexec.model.result import AnswerResult, Code, Finding, Owner, Verdict
@@ -23,15 +24,22 @@ STAGES = (
     "read", "extract", "align", "execute", "compare", "judge", "verdict", "aggregate", "report",
 )  # fmt: skip
 
+RESTARTS = (0.5, 2.0)
+"""Seconds before an answer is tried again in a new container, where the test bed failed."""
+
 Attempt = Trial | SandboxError | FixtureError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A verdict, and the terminal as it was seen."""
+    """A verdict, and the terminal as it was seen.
+
+    ``unsteady``: there is none because the test bed failed in a way that may pass.
+    """
 
     answer: AnswerResult
     events: tuple[Event, ...] = ()
+    unsteady: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +75,8 @@ class Evaluation:
         for version in versions:
             found = self.attempt(version)
             if not isinstance(found, Trial):
-                yield Result(answer=broken(self.answer, self.line, version, found))
+                answer = broken(self.answer, self.line, version, found)
+                yield Result(answer=answer, unsteady=isinstance(found, PassingError))
                 continue
             reference = found.evidence.reference
             follows = None
@@ -80,13 +89,25 @@ class Evaluation:
     def attempt(self, version: str) -> Attempt:
         """Return the trial on a version, or why there is none."""
         if version not in self.attempts:
-            try:
-                self.attempts[version] = self._tried(version)
-            except (SandboxError, FixtureError) as e:
-                self.attempts[version] = e
+            self.attempts[version] = self._attempted(version)
         return self.attempts[version]
 
-    def _tried(self, version: str) -> Trial:
+    def _attempted(self, version: str) -> Attempt:
+        """Try, and try again where the test bed failed in a way that may pass; a note says so."""
+        notes: list[str] = []
+        for pause in (*RESTARTS, None):
+            try:
+                return self._tried(version, notes)
+            except PassingError as e:
+                if pause is None:
+                    return e
+                notes.append(f"begun again in a new sandbox: {e.message}")
+                time.sleep(pause)
+            except (SandboxError, FixtureError) as e:
+                return e
+        raise AssertionError("the last try returns")
+
+    def _tried(self, version: str, notes: Sequence[str]) -> Trial:
         return try_out(
             self.answer,
             self.line,
@@ -95,7 +116,7 @@ class Evaluation:
             provider=self.tools.provider,
             references=self.tools.references,
             unsafe=self.tools.unsafe,
-            notes=self.notes,
+            notes=(*self.notes, *notes),
         )
 
     def passes_where_documented(self) -> bool | None:
@@ -115,9 +136,7 @@ def judged(trial: Trial, judge: Judge, *, follows: bool | None = None) -> Answer
     return verdict.decide(trial.evidence, opinions, follows=follows)
 
 
-def broken(
-    answer: Answer, line: int, version: str, error: SandboxError | FixtureError
-) -> AnswerResult:
+def broken(answer: Answer, line: int, version: str, error: ProcexecError) -> AnswerResult:
     """Return the result where the test bed failed: verdict error, never a fail."""
     finding = Finding(
         code=Code.TEST_BED, message=error.message, owner=Owner.ENVIRONMENT, fix=error.hint

@@ -11,6 +11,7 @@ from types import FrameType
 from procexec.errors import SandboxError
 from procexec.sandbox import FixtureImage, Sandbox, SandboxProvider, SandboxRequest
 
+GRACE = 3.0  # seconds that the removal of containers has, once somebody is in a hurry
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -41,16 +42,18 @@ def stopping(
     """Let signals stop the run inside; give a record in which ``signal`` is the one that came.
 
     The first signal sets ``stop`` and ends the run's containers in the background; the second
-    leaves at once. What was running is not recorded, everything recorded is on disk.
+    leaves as soon as they are gone. What was running is not recorded, everything recorded is on disk.
     """
     told: dict[str, int] = {}
+    ending = threading.Thread(target=end_all, daemon=True)
 
     def handle(number: int, _frame: FrameType | None) -> None:
         if told:
+            ending.join(GRACE)
             os._exit(128 + number)
         told["signal"] = number
         stop.set()
-        threading.Thread(target=end_all, daemon=True).start()
+        ending.start()
         say("stopping: containers are being removed, results so far are kept (again: leave now)")
 
     before = {number: signal.signal(number, handle) for number in _SIGNALS}

@@ -8,6 +8,7 @@ from procexec.compare.comparison import Ground, compare, deviations
 from procexec.compare.facts import changes, subjects
 from procexec.compare.mask import Normaliser
 from procexec.compare.observe import observe
+from procexec.errors import WreckedError
 from procexec.execute.plan import plan
 from procexec.execute.replay import Replay, replay
 from procexec.execute.values import KnownValues
@@ -21,7 +22,7 @@ from procexec.model.run import Event
 from procexec.model.state import Change, ObservedState, Reference
 from procexec.model.step import AtomKind
 from procexec.reference import Bench, References, knowledge_of
-from procexec.sandbox import SandboxProvider
+from procexec.sandbox import Sandbox, SandboxProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +124,17 @@ def _executed(
             planned,
             sandbox,
             timeout=bench.spec.step_timeout,
-            observe=lambda: observe(sandbox, bench.look()),
+            observe=lambda: _seen_on_the_way(sandbox, bench),
             start=reference.fixture,
         )
         end = ObservedState()
         if not done.died:
-            end = observe(sandbox, bench.look(*procedure.goal, *procedure.must_not))
+            try:
+                end = observe(sandbox, bench.look(*procedure.goal, *procedure.must_not))
+            except WreckedError as e:
+                if not done.ran:
+                    raise
+                done = done.wrecked(e.message)
     normaliser = _normaliser(evidence, procedure)
     return Trial(
         evidence=replace(
@@ -139,6 +145,14 @@ def _executed(
         ),
         events=done.events,
     )
+
+
+def _seen_on_the_way(sandbox: Sandbox, bench: Bench) -> ObservedState:
+    """Return the state between steps; nothing of a sandbox that the steps wrecked."""
+    try:
+        return observe(sandbox, bench.look())
+    except WreckedError:
+        return ObservedState()
 
 
 def _values(answer: Answer, procedure: Procedure, alignment: Alignment) -> KnownValues:

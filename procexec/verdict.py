@@ -314,11 +314,15 @@ class _Case:
                 Ending.TIMED_OUT: f"was stopped after {result.duration:.0f} s",
                 Ending.OUTPUT_LIMIT: f"printed {result.size_bytes} bytes and was stopped",
                 Ending.DISK_LIMIT: "wrote more than the sandbox may hold and was stopped",
+                Ending.OUT_OF_MEMORY: "used more memory than the sandbox has and was killed",
                 Ending.SANDBOX_DIED: "killed the sandbox",
             }.get(result.ending, f"ended with exit code {result.exit_code}")
             finding = self._at(run.step, Code.STEP_FAILED, f"the step {how}", Owner.ASSISTANT)
             yield replace(
-                finding, evidence=result.output[-1500:], step=self._documented(run.planned.index)
+                finding,
+                evidence=result.output[-1500:],
+                step=self._documented(run.planned.index),
+                fix=_MORE_MEMORY if result.ending is Ending.OUT_OF_MEMORY else finding.fix,
             )
 
     def _documented(self, index: int) -> str:
@@ -589,7 +593,20 @@ _SANDBOX_WORDS = (
 
 
 def _matches(pattern: str, text: str) -> bool:
-    return re.search(pattern, text) is not None
+    """Tell whether text matches; long text is looked at in pieces that overlap by half.
+
+    Backtracking may take the square of a piece's length, never that of the whole.
+    """
+    compiled = re.compile(pattern)
+    for start in range(0, max(len(text) - _PIECE // 2, 1), _PIECE // 2):
+        end = min(start + _PIECE, len(text))
+        found = compiled.search(text, start, end)
+        if found and (found.end() < end or end == len(text)):  # at a cut, the next piece tells
+            return True
+    return False
+
+
+_PIECE = 16 << 10  # characters
 
 
 def _changes_text(changes: Sequence[Change]) -> str:
@@ -633,6 +650,7 @@ def _verdict_of(finding: Finding) -> Verdict:
     return Verdict.FAIL if finding.code in _FAILS else Verdict.INCONCLUSIVE
 
 
+_MORE_MEMORY = "give the sandbox more with `memory:` in sandbox.yaml, if people have more"
 _UNFAITHFUL = frozenset(
     [
         Code.MISSING_STEP,

@@ -9,17 +9,20 @@ from tests.tables import TABLES
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the tests that start containers be chosen, not stumbled upon."""
     parser.addoption("--docker", action="store_true", help="run the tests that need an engine, too")
+    parser.addoption("--nightly", action="store_true", help="run the tests that take long, too")
     parser.addoption("--accept", action="store_true", help="rewrite the expectations in tests/data")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip visibly what needs an engine, unless --docker was given."""
-    if config.getoption("--docker"):
-        return
-    skip = pytest.mark.skip(reason="needs a container engine: pytest --docker")
-    for item in items:
-        if "docker" in item.keywords:
-            item.add_marker(skip)
+    """Skip visibly what needs an engine or takes long, unless --docker or --nightly was given."""
+    reasons = {"docker": "needs a container engine", "nightly": "takes long"}
+    for mark, reason in reasons.items():
+        if config.getoption(f"--{mark}"):
+            continue
+        skip = pytest.mark.skip(reason=f"{reason}: pytest --{mark}")
+        for item in items:
+            if item.get_closest_marker(mark):
+                item.add_marker(skip)
 
 
 @pytest.fixture

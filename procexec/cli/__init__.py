@@ -1,5 +1,6 @@
 """Arguments in, exit code out."""
 
+import io
 import os
 import platform
 import sys
@@ -86,6 +87,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line: the one place where every error ends."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a poor terminal loses no report
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()

@@ -41,7 +41,7 @@ def workshop(
     Raises:
         SandboxError: no engine answers.
     """
-    client = engine.connect(pool_size=2 * workers + 8)
+    client = engine.connect(pool_size=4 * workers + 8)
     for name in reap(client):
         tell(f"removed {name}, left behind by a run that is dead")
     run = run or secrets.token_hex(4)

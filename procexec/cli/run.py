@@ -128,6 +128,8 @@ def _new_folder() -> Path:
 def _make_folder(out: Path) -> None:
     from procexec.errors import UserError
 
+    if out.is_symlink():
+        raise UserError(f"the run folder {out} is a symbolic link", hint="name the folder itself")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -144,13 +146,14 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
     from procexec.workload import jobs
 
     chosen_judge = make_judge(settings.judge)
+    digest = file.sha256()
     total = sum(len(job.versions) for job in jobs(file, library, wanted))
     with workshop(workers=settings.jobs, tell=tell) as shop:
         _make_folder(settings.out)
         with Journal.open(settings.out / "results.jsonl") as journal:
             batch = _batch(settings, library, shop, chosen_judge)
             known = _Known(journal, batch)
-            _write_manifest(settings, file, library, shop, total)
+            _write_manifest(settings, file, digest, library, shop, total)
             if journal.torn is not None:
                 tell(f"the last row of an earlier run was cut off; it is kept in {journal.torn}")
             with (
@@ -161,6 +164,7 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
                 for done in batch.results(jobs(file, library, wanted), known.is_known):
                     _keep(settings.out, journal, done)
                     progress.finished(done.result.answer)
+            _check_unchanged(file, digest, settings)
             asked = {(j.answer.id, v) for j in jobs(file, library, wanted) for v in j.versions}
         rows = results_of(_rows(settings.out))
     results = [r for r in rows if (r.id, r.version) in asked]
@@ -171,8 +175,23 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
         missing = len(asked) - len(results)
         tell(f"stopped with {missing} results missing; go on with: {_resume_command(settings)}")
         return 128 + told["signal"]
+    if batch.given_up:
+        tell(
+            f"stopped with {len(asked) - len(results)} results missing: the engine fails again and "
+            f"again; when it is well, go on with: {_resume_command(settings)}"
+        )
     click.echo(f"Results: {settings.out}", err=True)
+    if batch.bugs:
+        raise batch.bugs[0]
     return exit_code(summary, allow_inconclusive=settings.allow_inconclusive)
+
+
+def _check_unchanged(file: "AnswerFile", digest: str, settings: Settings) -> None:
+    from procexec.errors import UserError
+
+    if file.sha256() != digest:
+        hint = f"nobody can tell which answers were run; go on with: {_resume_command(settings)}"
+        raise UserError(f"{file.name} was changed while the run went", hint=hint)
 
 
 def _resume_command(settings: Settings) -> str:
@@ -273,7 +292,12 @@ def _file_name(answer: "AnswerResult") -> str:
 
 
 def _write_manifest(
-    settings: Settings, file: "AnswerFile", library: "Library", shop: "Workshop", total: int
+    settings: Settings,
+    file: "AnswerFile",
+    digest: str,
+    library: "Library",
+    shop: "Workshop",
+    total: int,
 ) -> None:
     import hashlib
 
@@ -286,7 +310,7 @@ def _write_manifest(
     document = {
         "procexec": program_version(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "answers": {"file": file.name, "sha256": file.sha256()},
+        "answers": {"file": file.name, "sha256": digest},
         "expected_results": total,
         "procedures": {
             name: hashlib.sha256(msgspec.json.encode(p)).hexdigest()

@@ -4,13 +4,14 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from procexec.errors import SandboxError
+from procexec.errors import SandboxError, WreckedError
 from procexec.model.document import Check, View
 from procexec.model.state import CheckResult, ObservedState
 from procexec.sandbox import Sandbox
 
 TIMEOUT = 60.0
 EACH = 20
+LOOK_BYTES = 1 << 20  # of what one look prints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ def observe(sandbox: Sandbox, look: Look) -> ObservedState:
 
     Raises:
         SandboxError: the engine failed.
+        WreckedError: there is nothing to look with in the sandbox.
     """
     files = sandbox.changes()
     commands = [(f"view {v.name}", v.run, v.user or look.user) for v in look.views]
@@ -58,7 +60,7 @@ def _command(check: Check) -> str:
     if check.run is not None:
         return check.run
     path = _quoted(check.file or "")
-    return f"test -e {path} && cat {path} 2>/dev/null"
+    return f"test -e {path} || exit 1; test ! -f {path} || head -c {LOOK_BYTES} {path} 2>/dev/null"
 
 
 def _held(check: Check, told: _Told) -> CheckResult:
@@ -106,14 +108,17 @@ def _run_as(
 ) -> dict[str, _Told]:
     mark = secrets.token_hex(8)
     lines = [
-        f"out=$(/usr/bin/timeout -k 1 {EACH} /bin/bash -c {_quoted(command)} 2>/dev/null </dev/null); "
+        f"out=$(/usr/bin/timeout -k 1 {EACH} /bin/bash -c {_quoted(command)} 2>/dev/null </dev/null"
+        f" | head -c {LOOK_BYTES}; exit ${{PIPESTATUS[0]}}); "
         f'printf \'%s\\037%s\\036{mark}\' "$?" "$out"'
         for _, command in commands
     ]
     done = sandbox.execute("\n".join(lines), user=user, cwd=cwd, timeout=TIMEOUT)
     records = done.output.split(f"\x1e{mark}")[:-1]
+    if done.exit_code is None:
+        raise SandboxError(f"looking at the sandbox takes longer than {TIMEOUT:.0f} s")
     if len(records) != len(commands):
-        raise SandboxError(
+        raise WreckedError(
             f"{len(commands)} looks gave {len(records)} replies: {done.output[-300:]!r}",
             hint="the sandbox may have lost its shell or its timeout program",
         )

@@ -1,7 +1,7 @@
 """A plan in a sandbox: steps one after the other, as a reader would."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from procexec.model.plan import Plan, PlannedStep
 from procexec.model.run import CommandResult, Ending, Event
@@ -37,6 +37,18 @@ class Replay:
     watched: dict[int, Watched] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     died: bool = False
+
+    @property
+    def ran(self) -> bool:
+        """Tell whether any step was run."""
+        return any(result.ending is not Ending.NOT_RUN for result in self.results)
+
+    def wrecked(self, note: str) -> "Replay":
+        """Return the same with a sandbox that the last step that was run left dead."""
+        results = list(self.results)
+        last = max(k for k, r in enumerate(results) if r.ending is not Ending.NOT_RUN)
+        results[last] = replace(results[last], ending=Ending.SANDBOX_DIED, note=note)
+        return Replay(results=tuple(results), events=self.events, died=True)
 
 
 def replay(

@@ -13,6 +13,7 @@ class Ending(StrEnum):
     SHELL_ENDED = "shell-ended"
     OUTPUT_LIMIT = "output-limit"
     DISK_LIMIT = "disk-limit"
+    OUT_OF_MEMORY = "out-of-memory"
     SANDBOX_DIED = "sandbox-died"
     NOT_RUN = "not-run"
 

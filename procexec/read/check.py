@@ -10,6 +10,8 @@ from procexec.model.document import Answer, Procedure
 from procexec.read.answers import AnswerFile, NumberedAnswer
 from procexec.read.decode import did_you_mean
 
+MAX_ERRORS = 1000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
@@ -28,11 +30,15 @@ class Checked:
 
 
 def check_answers(file: AnswerFile, known: Known) -> Checked:
-    """Read a whole file in flat memory and return every error."""
+    """Read a whole file in flat memory and return every error, up to a number nobody reads."""
     lines_by_id: dict[bytes, tuple[int, bytes]] = {}
     errors: list[UserError] = []
     count = 0
     for item in file:
+        if len(errors) >= MAX_ERRORS:
+            message = f"more than {MAX_ERRORS} errors; the rest of the file was not read"
+            errors.append(UserError(message, at=Location(file.name, 1)))
+            break
         if isinstance(item, UserError):
             errors.append(item)
             continue

@@ -62,13 +62,16 @@ def decode_yaml(text: str, kind: type[D], *, file: str) -> D:
         raise UserError(str(e), at=Location(file, 1)) from e
 
 
-def read_yaml(path: FilePath) -> str:
-    """Return the text of a YAML file.
+def read_yaml(path: FilePath, *, within: FilePath) -> str:
+    """Return the text of a YAML file that stands in a folder, whatever links lead to it.
 
     Raises:
-        UserError: it cannot be read, or is no UTF-8; with the place.
+        UserError: it stands elsewhere, cannot be read, or is no UTF-8; with the place.
     """
     try:
+        if not path.resolve(strict=True).is_relative_to(within.resolve()):
+            hint = f"put the file itself into `{within}`"
+            raise UserError("a link out of the folder", at=Location(str(path), 1), hint=hint)
         data = path.read_bytes()
     except OSError as e:
         raise UserError(f"cannot be read: {e.strerror}", at=Location(str(path), 1)) from e

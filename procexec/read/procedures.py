@@ -19,7 +19,7 @@ def read_procedures(folder: Path) -> tuple[dict[str, Procedure], list[UserError]
         return {}, [UserError(f"there is no folder `{folder}`", hint=hint)]
     for path in sorted(folder.glob("*/*.yaml")):
         try:
-            text = read_yaml(path)
+            text = read_yaml(path, within=folder)
             procedure = decode_yaml(text, Procedure, file=str(path))
         except UserError as e:
             errors.append(e)
@@ -36,7 +36,7 @@ def read_procedure(path: Path) -> Procedure:
     Raises:
         UserError: with the place of the first fault of form.
     """
-    return decode_yaml(read_yaml(path), Procedure, file=str(path))
+    return decode_yaml(read_yaml(path, within=path.parent), Procedure, file=str(path))
 
 
 @dataclass(frozen=True, slots=True)

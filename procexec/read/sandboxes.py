@@ -28,7 +28,7 @@ def read_sandboxes(folder: Path) -> tuple[dict[tuple[str, str], SandboxFolder], 
         return {}, [UserError(f"there is no folder `{folder}`", hint=hint)]
     for path in sorted(folder.glob("*/*/sandbox.yaml")):
         try:
-            text = read_yaml(path)
+            text = read_yaml(path, within=folder)
             spec = decode_yaml(text, SandboxSpec, file=str(path))
         except UserError as e:
             errors.append(e)
@@ -46,6 +46,9 @@ def _check(spec: SandboxSpec, path: Path, text: str) -> Iterator[UserError]:
         yield UserError(message, at=at, hint=hint)
     if not (path.parent / "Dockerfile").is_file():
         yield UserError("there is no Dockerfile beside it", at=at)
+    for k, grant in enumerate(spec.grants):
+        where = place_in_yaml(text, ("grants", k, "knob"), file=str(path))
+        yield UserError(f"`{grant.knob}` cannot be granted to a sandbox", at=where)
     for place, pattern, groups in _patterns(spec):
         wrong = _wrong(pattern, groups)
         if wrong:

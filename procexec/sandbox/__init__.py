@@ -89,7 +89,8 @@ class Sandbox(Protocol):
         """Run a script in a process of its own, outside the session, as a user in a folder.
 
         Raises:
-            SandboxError: the engine failed, or there is no shell to run it with.
+            SandboxError: the engine failed.
+            WreckedError: the sandbox has died, or there is no shell to run it with.
         """
         ...
 

@@ -23,7 +23,7 @@ from docker.types import LogConfig, Ulimit
 from pexpect.socket_pexpect import SocketSpawn
 from requests.exceptions import RequestException
 
-from procexec.errors import FixtureError, SandboxError
+from procexec.errors import FixtureError, PassingError, SandboxError, WreckedError
 from procexec.model.run import CommandResult, Ending, Event
 from procexec.model.state import FileFacts
 from procexec.sandbox import (
@@ -37,8 +37,8 @@ from procexec.sandbox import (
 from procexec.sandbox import overlay as overlays
 from procexec.sandbox.names import FIXTURE, RUNNING
 from procexec.sandbox.overlay import DIGEST_BYTES
-from procexec.sandbox.owner import Owner
-from procexec.sandbox.processes import KILL_ALL, WAITS
+from procexec.sandbox.owner import RUN, Owner
+from procexec.sandbox.processes import KILL_ALL, OOM_KILLS, WAITS
 from procexec.sandbox.seccomp import profile
 from procexec.sandbox.services import running, start_all, stop
 from procexec.sandbox.session import (
@@ -52,12 +52,16 @@ from procexec.sandbox.session import (
     Reader,
     ShellSession,
 )
+from procexec.sandbox.witness import OUT_OF_MEMORY, Witness, touched
 
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
 DYING = 2.0  # seconds in which the engine has noticed that a container ended
+NOTICED = 0.3  # seconds in which the engine tells of a kill that ended a script
+PAUSES = (0.2, 0.5, 1.5)  # seconds before the engine is asked once more
 NEW_SHELL = "the step runs in a new shell; the last one had ended"
 NO_SANDBOX = "the sandbox had died before the step"
+NO_MEMORY = "the sandbox ran out of memory"
 NO_SHELL = "no new shell could be started; the last one had ended"
 EXECUTE_LIMIT = 4 << 20
 _GONE = (APIError, RequestException, DockerException, OSError)
@@ -70,9 +74,17 @@ def engine_errors(doing: str) -> Iterator[None]:
         yield
     except _GONE as e:
         words = getattr(e, "explanation", None) or str(e)
-        raise SandboxError(
+        kind = PassingError if may_pass(e) else SandboxError
+        raise kind(
             f"the engine failed while {doing}: {words}", hint="run `docker info` to see its state"
         ) from e
+
+
+def may_pass(error: Exception) -> bool:
+    """Tell whether an error is the engine's own trouble, not its answer to what was asked."""
+    if isinstance(error, APIError):
+        return bool(error.is_server_error())
+    return isinstance(error, RequestException | OSError)
 
 
 @dataclass(slots=True)
@@ -88,31 +100,56 @@ class DockerProvider:
 
     @contextmanager
     def start(self, request: SandboxRequest) -> Iterator["DockerSandbox"]:
-        name = self._name(request)
         with engine_errors("making a container"):
-            container = self._create(request, name)
-        sandbox = DockerSandbox(self.client, container, request, self.too_big)
+            container = self._made(request)
         try:
-            with engine_errors("starting a container"):
-                sandbox.deliver(request.scripts)
-                container.start()
-            start_all(sandbox, request.services)
-            yield sandbox
+            with engine_errors("listening to the engine"):
+                witness = Witness(self.client, str(container.id))
+            with witness:
+                sandbox = DockerSandbox(self.client, container, request, witness, self.too_big)
+                try:
+                    with engine_errors("starting a container"):
+                        sandbox.deliver(request.scripts)
+                        _start(container)
+                    start_all(sandbox, request.services)
+                    yield sandbox
+                finally:
+                    sandbox.close()
         finally:
+            self.remove(container)
+
+    def _made(self, request: SandboxRequest) -> Container:
+        """Create a container; after a lost reply, what may have been made is removed first."""
+        for pause in PAUSES:
+            name = self._name(request)
             try:
-                sandbox.close()
-            finally:
+                return self._create(request, name)
+            except _GONE as e:
+                self._forget(name)
+                if not (may_pass(e) or _is_conflict(e)):
+                    raise
+                time.sleep(pause)
+        return self._create(request, self._name(request))
+
+    def _forget(self, name: str) -> None:
+        """Remove the container of that name if it is this run's."""
+        with suppress(*_GONE):
+            ours: dict[str, str | list[str] | bool] = {
+                "label": f"{RUN}={self.owner.run}",
+                "name": name,
+            }
+            for container in self.client.containers.list(all=True, sparse=True, filters=ours):
                 self.remove(container)
 
     def remove(self, container: Container) -> None:
         """Remove a container; one that is gone already is fine."""
-        for attempt in range(3):
+        for pause in PAUSES:
             try:
                 container.remove(force=True, v=True)
             except NotFound:
                 return
             except _GONE:
-                time.sleep(0.1 * (attempt + 1))
+                time.sleep(pause)
             else:
                 return
 
@@ -214,7 +251,10 @@ class DockerSandbox:
     client: docker.DockerClient
     container: Container
     request: SandboxRequest
+    witness: Witness
     too_big: set[str] = field(default_factory=set)
+    killed: bool = False
+    out_of_memory: int = 0
     delivered: dict[str, str] = field(default_factory=dict)
     session: ShellSession | None = None
     stream: Any = None
@@ -234,16 +274,60 @@ class DockerSandbox:
         return (*self.seen, *(self.session.events if self.session else ()))
 
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
-        with engine_errors("running a step"):
+        mark = self.witness.heard()
+        with self._watching("running a step"):
             try:
                 result = self._run_somewhere(text, timeout, dialog)
             except _GONE:
                 if not self.shells or self._is_running():
                     raise
                 result = CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
-        if result.ending is Ending.SANDBOX_DIED and self.container.id in self.too_big:
-            return replace(result, ending=Ending.DISK_LIMIT)
+        if result.succeeded:
+            return result
+        if result.ending is Ending.SANDBOX_DIED:
+            self.witness.wait_for_end(DYING)
+        self._check_untouched()
+        return self._with_limit(result, mark)
+
+    def _with_limit(self, result: CommandResult, mark: int) -> CommandResult:
+        """Tell a step that ran into the sandbox's disk or memory from one that failed by itself."""
+        if result.ending is Ending.SANDBOX_DIED:
+            if self.container.id in self.too_big:
+                return replace(result, ending=Ending.DISK_LIMIT)
+            note = NO_MEMORY if OUT_OF_MEMORY in self.witness.since(mark) else result.note
+            return replace(result, note=note)
+        if result.exit_code == _KILLED_BY_9 and self._ran_out_of_memory(mark):
+            return replace(result, ending=Ending.OUT_OF_MEMORY)
+        if OUT_OF_MEMORY in self.witness.since(mark):
+            return replace(result, note=result.note or NO_MEMORY)
         return result
+
+    def _ran_out_of_memory(self, mark: int) -> bool:
+        """Tell whether the kernel killed for memory: by the engine's event, or the group's count."""
+        before = self.out_of_memory
+        with suppress(SandboxError):
+            told = self._exec(OOM_KILLS, user="0", cwd="/", timeout=5).output.split()
+            self.out_of_memory = sum(int(word) for word in told if word.isdigit())
+        return self.out_of_memory > before or OUT_OF_MEMORY in self.witness.since(mark)
+
+    @contextmanager
+    def _watching(self, doing: str) -> Iterator[None]:
+        """Turn the engine's errors into ours; first of all tell what others did to the container."""
+        try:
+            with engine_errors(doing):
+                yield
+        except SandboxError as e:
+            self._check_untouched(e)
+            raise
+
+    def _check_untouched(self, cause: Exception | None = None) -> None:
+        """Raise PassingError if somebody else had a hand in what came of the container."""
+        if self.killed or self.container.id in self.too_big:
+            return
+        if done := touched(self.witness.since(0)):
+            raise PassingError(f"somebody {done} the sandbox while it was used") from cause
+        if self.witness.lost:
+            raise PassingError("the engine went away while the sandbox was used") from cause
 
     def _run_somewhere(self, text: str, timeout: float, dialog: Dialog) -> CommandResult:
         """Run a step in the session's shell, or in a new one if that has ended."""
@@ -286,13 +370,29 @@ class DockerSandbox:
                 if self._is_dead(result.exit_code):
                     return replace(result, ending=Ending.SANDBOX_DIED)
                 if result.exit_code is None:
-                    raise SandboxError("the terminal's stream ended although its shell runs")
+                    raise PassingError("the engine cut the terminal's stream before its end")
             case Ending.TIMED_OUT | Ending.WAITS_FOR_INPUT | Ending.OUTPUT_LIMIT:
+                self._check_heard(result.ending)
                 self.kill_processes()
                 self._close_session()
             case _:
                 pass
         return result
+
+    def _check_heard(self, ending: Ending) -> None:
+        """Raise PassingError if the step has ended and the engine did not hand on the news."""
+        if ending is Ending.OUTPUT_LIMIT or self.session is None:
+            return
+        if self._told_of_end() == self.session.nonce:
+            raise PassingError("the engine held back the terminal's stream after the step's end")
+
+    def _told_of_end(self) -> str:
+        """Return the word of the last step that ended, as its shell left it."""
+        try:
+            script = f"cat {SCRATCH}/state/ended 2>/dev/null"
+            return self._exec(script, user="0", cwd="/", timeout=5).output.strip()
+        except SandboxError:
+            return ""
 
     def _is_dead(self, shell_status: int | None) -> bool:
         """Tell whether the sandbox ended with its shell; a dying one still counts as running."""
@@ -314,7 +414,7 @@ class DockerSandbox:
         try:
             self.container.reload()
         except NotFound as e:
-            raise SandboxError("somebody removed the container during a step") from e
+            raise PassingError("somebody removed the sandbox while it was used") from e
         return bool(self.container.status == "running")
 
     def kill_processes(self) -> None:
@@ -327,6 +427,7 @@ class DockerSandbox:
             if "done" in done.output:
                 return
         if self._is_running():
+            self.killed = True
             self.container.kill()
 
     def _open(self) -> ShellSession:
@@ -390,6 +491,8 @@ class DockerSandbox:
             except SandboxError:
                 return Reader.NOBODY
             seen = _READERS.get(words[0] if words else "", Reader.NOBODY)
+            if seen is Reader.LOST_SHELL:
+                self._put(self.delivered)
             if seen is not Reader.NOBODY:
                 return seen
             users += [other for other in dict.fromkeys(words[1:]) if other not in asked]
@@ -409,10 +512,17 @@ class DockerSandbox:
 
     def execute(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
         inner = f'cd -- "$1" 2>/dev/null || cd /\n{script}'
-        return self._exec(inner, user=user, cwd=cwd, timeout=timeout)
+        try:
+            return self._exec(inner, user=user, cwd=cwd, timeout=timeout)
+        except PassingError:
+            raise
+        except SandboxError as e:
+            if self.shells and not self._is_running():
+                raise WreckedError("the sandbox has died") from e
+            raise
 
     def _exec(self, script: str, *, user: str, cwd: str, timeout: float) -> ScriptResult:
-        with engine_errors("running a script"):
+        with self._watching("running a script"):
             argv = ["/bin/bash", "--norc", "--noprofile", "-c", script, "procexec", cwd]
             environment = {k: v for k, v in self.environment().items() if k != "PROCEXEC_WORKDIR"}
             if user in ("root", "0"):
@@ -425,11 +535,23 @@ class DockerSandbox:
                 output, finished = _read_frames(_socket_of(stream), timeout)
             finally:
                 _hang_up(stream)
-            state = self.client.api.exec_inspect(created["Id"]) if finished else {}
+            state = self._ended(created["Id"]) if finished else {}
         text = output.decode("utf-8", errors="replace")
         if state.get("ExitCode") == 126 and not state.get("Pid"):
-            raise SandboxError(f"no shell could be started in the sandbox: {text.strip()}")
+            raise WreckedError(f"no shell could be started in the sandbox: {text.strip()}")
+        if state.get("ExitCode") == _KILLED_BY_9:
+            self.witness.wait_for_end(NOTICED)
+            self._check_untouched()
         return ScriptResult(exit_code=state.get("ExitCode"), output=text)
+
+    def _ended(self, exec_id: str) -> dict[str, Any]:
+        """Return how a script ended whose stream has ended."""
+        for _ in range(50):
+            state: dict[str, Any] = self.client.api.exec_inspect(exec_id)
+            if not state.get("Running"):
+                return state
+            time.sleep(0.02)
+        raise PassingError("the engine cut a script's stream before its end")
 
     def changes(self) -> Changes:
         if self.dirs is None:
@@ -516,11 +638,30 @@ class DockerSandbox:
             self.session = self.stream = None
 
 
-_KILLED = (137, 143)
+_KILLED_BY_9 = 137
+_KILLED = (_KILLED_BY_9, 143)
 _READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 _PORTION = 60_000  # bytes: an argument may have 128 KiB
+
+
+def _start(container: Container) -> None:
+    """Start a container; asking again is harmless, and one that runs already is fine."""
+    for pause in PAUSES:
+        try:
+            container.start()
+        except _GONE as e:
+            if not may_pass(e):
+                raise
+            time.sleep(pause)
+        else:
+            return
+    container.start()
+
+
+def _is_conflict(error: Exception) -> bool:
+    return isinstance(error, APIError) and error.status_code == 409
 
 
 def _bytes(text: str) -> bytes:

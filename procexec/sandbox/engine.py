@@ -18,12 +18,23 @@ from docker import DockerClient
 from docker.errors import DockerException
 from docker.tls import TLSConfig
 from docker.utils import kwargs_from_env
+from requests.adapters import HTTPAdapter
 from requests.exceptions import RequestException
+from urllib3.util import Retry
 
 from procexec.errors import SandboxError
 from procexec.sandbox.locks import Tell, cache_folder, locked, silent
 
 TIMEOUT = 60
+AGAIN = Retry(
+    total=4,
+    read=1,
+    status=3,
+    status_forcelist=(500, 502, 503, 504),
+    allowed_methods=("GET", "HEAD"),
+    backoff_factor=0.2,
+    raise_on_status=False,
+)
 PING_TIMEOUT = 5
 START_TIMEOUT = 60.0
 INSTALL_TIMEOUT = 1800.0
@@ -148,7 +159,15 @@ def _client(endpoint: Endpoint, timeout: int, pool_size: int) -> DockerClient:
         client.close()
         raise
     client.api.timeout = timeout
+    _ask_again(client)
     return client
+
+
+def _ask_again(client: DockerClient) -> None:
+    """Let what only looks be asked again, with growing pauses; what does something never is."""
+    adapter = client.api.get_adapter(client.api.base_url)
+    if isinstance(adapter, HTTPAdapter):
+        adapter.max_retries = AGAIN
 
 
 def _knock(endpoint: Endpoint) -> None:

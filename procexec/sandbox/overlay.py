@@ -20,6 +20,7 @@ from procexec.sandbox import SCRATCH
 TEXT_BYTES = 64 << 10
 DIGEST_BYTES = 64 << 20
 MAX_PATHS = 20_000
+MORE = f"(more than {MAX_PATHS} paths)"  # a path that nobody can have: what is left out must not go unseen
 LEFT_OUT = frozenset([SCRATCH, "/dev", "/proc", "/sys", "/run", "/etc/hosts", "/etc/hostname"]) | {
     "/etc/resolv.conf",
     "/.dockerenv",
@@ -45,12 +46,13 @@ class OverlayDirs:
 def changed(dirs: OverlayDirs) -> dict[str, FileFacts | None]:
     """Return the paths of the upper directory with their facts; None: deleted.
 
-    Directories that stand below unchanged are left out.
+    Directories that stand below unchanged are left out. ``MORE`` stands for what is beyond the limit.
     """
     owners = _owners(dirs)
     found: dict[str, FileFacts | None] = {}
     for path, facts in _walk(dirs, owners):
         if len(found) >= MAX_PATHS:
+            found[MORE] = FileFacts(type="unknown")
             break
         if facts is not None and facts.type == "directory" and _below(dirs, path, owners) == facts:
             continue

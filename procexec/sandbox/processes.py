@@ -1,5 +1,7 @@
 """Scripts that look at, and end, the processes of a sandbox."""
 
+from procexec.sandbox import SCRATCH
+
 # Fork-free, so that it works with the process limit reached: stops all, then kills all but PID 1,
 # this shell and the keeper, which is PID 1's eldest child. Needs CAP_KILL. Measured: 0.1-0.6 s.
 KILL_ALL = r"""
@@ -21,7 +23,8 @@ kill -CONT $keeper 2>/dev/null; echo done
 """
 
 # Prints who sleeps in a read of a terminal, of the terminal's foreground group: "shell" for the
-# process that leads the session, "program" for another, else "no", followed by the ids of those
+# process that leads the session ("lost" if what it tells the end of a step with is gone),
+# "program" for another, else "no", followed by the ids of those
 # users whose processes would have to be asked by themselves: the kernel tells only the owner (and
 # root with SYS_PTRACE) where a process sleeps.
 # System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if the terminal is in a
@@ -29,7 +32,10 @@ kill -CONT $keeper 2>/dev/null; echo done
 # behalf of a child on another terminal, as sudo does, waits for nothing itself: the child is asked.
 # Where /proc/PID/syscall is not told, the wait channel decides.
 WAITS = r"""
-who() { if [ "$1" = "$2" ]; then echo shell; else echo program; fi; exit 0; }
+who() {
+ if [ "$1" != "$2" ]; then echo program; elif [ -r SCRATCH/end ]; then echo shell; else echo lost; fi
+ exit 0
+}
 kids=
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue; set -- ${l##*) }; kids="$kids $2:$5"
@@ -58,4 +64,12 @@ for d in /proc/[0-9]*; do
   case "$t" in /dev/pts/*) who $p $leader;; esac;; esac
 done
 echo no $others
+""".replace("SCRATCH", SCRATCH)
+
+# Prints how often the kernel killed in this sandbox for want of memory: cgroup v1, then v2.
+OOM_KILLS = r"""
+for f in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
+ while read -r name count; do [ "$name" = oom_kill ] && echo $count; done 2>/dev/null < $f
+done
+true
 """

@@ -37,6 +37,7 @@ BEGIN = r"""\unset -f builtin
 END = r"""\unset -f builtin
 { \builtin declare -p; \builtin declare -f; \builtin alias -p
 \builtin shopt -p; \builtin umask -p; \builtin set +o; } >|SCRATCH/state/shell || \builtin true
+\builtin printf %s "$1" >|SCRATCH/state/ended || \builtin true
 \builtin printf '\036%s:e:%s:%s\037' "$1" "$2" "$PWD" >/dev/tty
 [[ $HISTCONTROL == *ignore[sb]* ]] || HISTCONTROL=ignorespace:$HISTCONTROL
 [[ $- == *e* ]] || \builtin return "$2"
@@ -72,10 +73,14 @@ class Interrupted(Exception):  # noqa: N818 - it is no error of the step
 
 
 class Reader(StrEnum):
-    """Who sleeps in a read from the terminal."""
+    """Who sleeps in a read from the terminal; a lost shell had no file to tell the step's end with.
+
+    Whoever finds a lost one has put the files there again.
+    """
 
     NOBODY = "no"
     SHELL = "shell"
+    LOST_SHELL = "lost"
     PROGRAM = "program"
 
 
@@ -84,7 +89,8 @@ class ShellSession:
     """Drives a shell over a socket; what only the engine can tell comes through callables.
 
     ``waiting`` tells which process of the terminal sleeps in a read from it, if any; ``ended``
-    gives the shell's exit status after the stream has ended, or None if there is none.
+    gives the shell's exit status after the stream has ended, or None if there is none. ``nonce``
+    is the random word of the last step, which the shell leaves in a file when the step has ended.
     """
 
     spawn: "SocketSpawn[bytes]"
@@ -95,6 +101,7 @@ class ShellSession:
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
     cwd: str = ""
+    nonce: str = ""
 
     def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         """Run the step that was delivered under a number.
@@ -102,7 +109,8 @@ class ShellSession:
         Raises:
             Interrupted: the shell was gone before the step began.
         """
-        watch = _Watch(nonce=secrets.token_hex(8), deadline=time.monotonic() + timeout)
+        self.nonce = secrets.token_hex(8)
+        watch = _Watch(nonce=self.nonce, deadline=time.monotonic() + timeout)
         replies = list(dialog.replies)
         at_end = dialog.at_end
         try:
@@ -152,9 +160,10 @@ class ShellSession:
         reader = self.waiting()
         if reader is Reader.NOBODY or self._hear(watch, LATE):
             return None
-        if reader is Reader.SHELL and watch.interrupted:
+        took_the_line = reader is Reader.SHELL and watch.interrupted  # Ctrl-C did
+        if took_the_line or reader is Reader.LOST_SHELL:
             watch.interrupted = False
-            self._type(watch.last)  # Ctrl-C took the rest of the line with it
+            self._type(watch.last)
             return None
         return Ending.WAITS_FOR_INPUT
 

@@ -19,6 +19,7 @@ from procexec.sandbox.owner import RUN
 
 LIMIT_BYTES = 2 << 30
 PERIOD = 1.0
+QUICK = 0.2  # seconds between looks while a container holds a good part of the limit
 YOUNG = 3.0
 
 
@@ -52,18 +53,23 @@ class SizeWatch:
         self._thread.join(timeout=10)
 
     def _watch(self) -> None:
-        while not self._stop.wait(PERIOD):
+        pause = PERIOD
+        while not self._stop.wait(pause):
+            pause = PERIOD
             with suppress(DockerException, RequestException):
-                for identity in self._old():
-                    self._check(identity)
+                sizes = [self._checked(identity) for identity in self._old()]
+                pause = QUICK if max(sizes, default=0) > self.limit / 4 else PERIOD
 
     def _old(self) -> list[str]:
         rows = self.client.api.containers(filters={"label": f"{RUN}={self.run}"})
         now = time.time()
         return [str(row["Id"]) for row in rows if now - float(row["Created"]) > YOUNG]
 
-    def _check(self, identity: str) -> None:
+    def _checked(self, identity: str) -> int:
+        """Return how much a container holds; one that holds too much is killed."""
         rows = self.client.api.containers(size=True, filters={"id": identity})
-        if rows and int(rows[0].get("SizeRw") or 0) > self.limit:
+        size = int(rows[0].get("SizeRw") or 0) if rows else 0
+        if size > self.limit:
             self.over.add(identity)
             self.client.api.kill(identity)
+        return size

@@ -1,6 +1,5 @@
-"""What a container may do, read from inside it; and that nothing of a run stays behind."""
+"""What a user may do in a container, and that nothing of a run stays behind; tests/hostile tries the rest."""
 
-import json
 import os
 import secrets
 import signal
@@ -91,15 +90,6 @@ def _status(text: str) -> dict[str, str]:
 # --- what it may do ---------------------------------------------------------------------------
 
 
-def test_root_has_the_capabilities_that_were_asked_for_and_no_other(
-    sandbox: DockerSandbox,
-) -> None:
-    status = _status(_outside(sandbox, "cat /proc/self/status"))
-
-    assert {status[name] for name in ("CapPrm", "CapEff", "CapBnd")} == {f"{ASKED:016x}"}
-    assert int(status["CapAmb"], 16) == 0
-
-
 def test_a_user_has_no_capability_and_can_gain_none(sandbox: DockerSandbox) -> None:
     status = _status(_step(sandbox, "cat /proc/self/status"))
 
@@ -116,37 +106,10 @@ def test_no_process_gains_privileges_or_makes_any_system_call(
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", SECCOMP_FILTER)
 
 
-def test_the_first_process_is_as_bound_as_the_others(sandbox: DockerSandbox) -> None:
-    status = _status(_outside(sandbox, "cat /proc/1/status"))
-
-    assert (status["CapEff"], status["NoNewPrivs"]) == (f"{ASKED:016x}", "1")
-    assert status["Seccomp"] == SECCOMP_FILTER
-
-
-def test_system_calls_outside_the_profile_are_refused(sandbox: DockerSandbox) -> None:
-    for step in ("unshare -r true", "mount -t tmpfs none /mnt", "dmesg"):
-        assert sandbox.run(step, timeout=10, dialog=Dialog()).exit_code != 0, step
-
-
 def test_a_step_runs_as_its_user(sandbox: DockerSandbox) -> None:
     assert _step(sandbox, "id -un; id -u; echo $HOME $USER $LOGNAME") == (
         "dev\n1000\n/home/dev dev dev"
     )
-
-
-def test_the_network_is_a_loopback_and_nothing_else(sandbox: DockerSandbox) -> None:
-    assert _step(sandbox, "ls /sys/class/net") == "lo"
-    assert sandbox.run("echo > /dev/tcp/10.0.0.1/80", timeout=10, dialog=Dialog()).exit_code == 1
-
-
-def test_the_hosts_resolver_and_name_are_not_told(sandbox: DockerSandbox) -> None:
-    resolver = _step(sandbox, "grep -v '^#' /etc/resolv.conf")
-
-    assert [line for line in resolver.split("\n") if "nameserver" in line] == [
-        "nameserver 127.0.0.1"
-    ]
-    assert _step(sandbox, "hostname; cat /etc/hostname") == "sandbox\nsandbox"
-    assert socket.gethostname() not in _step(sandbox, "cat /etc/hosts /etc/resolv.conf")
 
 
 def test_the_hosts_environment_stays_outside(
@@ -172,33 +135,6 @@ def test_nothing_of_the_host_is_mounted(sandbox: DockerSandbox) -> None:
 
 def test_no_core_is_dumped_and_no_file_grows_for_ever(sandbox: DockerSandbox) -> None:
     assert _step(sandbox, "ulimit -c; ulimit -f") == f"0\n{(4 << 30) // 1024}"
-
-
-def test_a_fork_bomb_is_stopped_and_the_next_container_works(
-    provider: DockerProvider, image: str
-) -> None:
-    request = SandboxRequest(image=image, user="dev", workdir="/home/dev")
-    bomb = "b() { b | b & }; b; for i in {1..600}; do sleep 30 & done 2>/dev/null; wait"
-    with provider.start(request) as bombed:
-        result = bombed.run(bomb, timeout=2, dialog=Dialog())
-        count = int(_outside(bombed, "set -- /proc/[0-9]*; echo $#"))
-
-        assert result.ending in (Ending.TIMED_OUT, Ending.EXITED)
-        assert count < 512
-
-    with provider.start(request) as other:
-        assert _step(other, "echo ok") == "ok"
-
-
-def test_memory_is_limited_and_what_takes_too_much_is_killed(
-    provider: DockerProvider, image: str
-) -> None:
-    with provider.start(SandboxRequest(image=image, memory="64m")) as sandbox:
-        hog = "perl -e '$x = \"a\" x (1 << 28); print length $x'"
-        result = sandbox.run(hog, timeout=30, dialog=Dialog())
-
-        assert result.exit_code == 137
-        assert _step(sandbox, "echo ok") == "ok"
 
 
 # --- whose it is ------------------------------------------------------------------------------
@@ -297,13 +233,3 @@ def test_another_hosts_containers_are_not_ours_to_reap(client: DockerClient, ima
 
 def _boot() -> str:
     return this_process("x").boot
-
-
-def test_the_profile_that_was_given_is_the_one_in_use(sandbox: DockerSandbox) -> None:
-    sandbox.container.reload()
-
-    options = sandbox.container.attrs["HostConfig"]["SecurityOpt"]
-
-    assert "no-new-privileges=true" in options
-    profile = next(o.removeprefix("seccomp=") for o in options if o.startswith("seccomp="))
-    assert json.loads(profile)["defaultAction"] == "SCMP_ACT_ERRNO"

@@ -3,62 +3,20 @@
 import hashlib
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from docker import DockerClient
 
 from procexec.model.run import CommandResult, Ending
 from procexec.model.step import Input
-from procexec.sandbox import SCRATCH, Dialog, SandboxRequest
+from procexec.sandbox import SCRATCH, Dialog
 from procexec.sandbox.collector import HEAD_BYTES, TAIL_BYTES
-from procexec.sandbox.docker import DockerProvider, DockerSandbox
-from procexec.sandbox.engine import ensure
-from procexec.sandbox.images import list_images
-from procexec.sandbox.owner import this_process
+from procexec.sandbox.docker import DockerSandbox
 
 pytestmark = pytest.mark.docker
 
 EXITED, SHELL_ENDED = Ending.EXITED, Ending.SHELL_ENDED
 TIMED_OUT, WAITS, DIED = Ending.TIMED_OUT, Ending.WAITS_FOR_INPUT, Ending.SANDBOX_DIED
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[DockerClient]:
-    client = ensure()
-    yield client
-    client.close()
-
-
-@pytest.fixture(scope="module")
-def request_(client: DockerClient) -> SandboxRequest:
-    image = next(str(i.id) for i in list_images(client) if i.tag.startswith("procexec/git:"))
-    return SandboxRequest(image=image, user="dev", workdir="/home/dev")
-
-
-@pytest.fixture(scope="module")
-def shared(client: DockerClient, request_: SandboxRequest) -> Iterator[DockerSandbox]:
-    with DockerProvider(client, this_process("hostile")).start(request_) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def sandbox(shared: DockerSandbox) -> DockerSandbox:
-    """The shared container with a shell that knows nothing of the tests before."""
-    shared._close_session()
-    shared.kill_processes()
-    shared.execute(f"rm -rf /tmp/* {SCRATCH}/state/*", user="root", cwd="/", timeout=10)
-    shared.last_cwd = "/home/dev"
-    return shared
-
-
-@pytest.fixture
-def root(client: DockerClient, request_: SandboxRequest) -> Iterator[DockerSandbox]:
-    """A container of its own, for what destroys it."""
-    mine = SandboxRequest(image=request_.image)
-    with DockerProvider(client, this_process("hostile")).start(mine) as sandbox:
-        yield sandbox
 
 
 def _run(
@@ -96,19 +54,19 @@ CASES = (
     ),
     Case(name="a line that ends in an ampersand", text="sleep 0.1 &\necho x", output="x"),
     Case(
-        name="a question",
+        name="P11 a question",
         text="read -p 'name? ' n; echo got $n",
         ending=WAITS,
         code=None,
         output="name? ",
         prompt="name?",
     ),
-    Case(name="another prompt", text="export PS1='$ '"),
-    Case(name="exit", text="exit 3", ending=SHELL_ENDED, code=3),
-    Case(name="errexit that strikes", text="set -e; false", ending=SHELL_ENDED, code=1),
-    Case(name="exec of a program", text="exec true", ending=SHELL_ENDED),
+    Case(name="P16 another prompt", text="export PS1='$ '"),
+    Case(name="P03 exit", text="exit 3", ending=SHELL_ENDED, code=3),
+    Case(name="P18 errexit that strikes", text="set -e; false", ending=SHELL_ENDED, code=1),
+    Case(name="P04 exec of a program", text="exec true", ending=SHELL_ENDED),
     Case(
-        name="a step that never ends",
+        name="S15 a step that never ends",
         text="echo partial; sleep 80; echo done",
         ending=TIMED_OUT,
         code=None,
@@ -116,7 +74,7 @@ CASES = (
         timeout=1,
     ),
     Case(
-        name="a step that never ends and has more commands",
+        name="S15 a step that never ends and has more commands",
         text="sleep 75; true",
         ending=TIMED_OUT,
         code=None,
@@ -124,57 +82,64 @@ CASES = (
     ),
     Case(name="a mark of another harness", text="echo SHELLPS1PREFIX", output="SHELLPS1PREFIX"),
     Case(name="a case statement", text="case a in a) echo A;; *) echo B;; esac", output="A"),
-    Case(name="an unfinished quote", text='echo "open', code=2),
-    Case(name="an unfinished if", text="if true; then echo x", code=2),
+    Case(name="P26 an unfinished quote", text='echo "open', code=2),
+    Case(name="P26 an unfinished if", text="if true; then echo x", code=2),
     Case(name="a subshell that exits", text="(exit 4)", code=4),
     Case(name="a failing last command", text="true; false", code=1),
     Case(name="nothing", text=""),
     Case(name="a comment", text="# only a comment"),
     Case(name="no newline but many", text="\n\n\necho x\n\n\n", output="x"),
     # options, traps, names
-    Case(name="an unset variable", text="set -u; echo $NONE; echo no", code=1),
+    Case(name="P18 an unset variable", text="set -u; echo $NONE; echo no", code=1),
     Case(name="an expansion that fails", text="echo ${NONE:?is missing}; echo no", code=1),
-    Case(name="a trap on exit", text="trap 'echo bye; exit 9' EXIT"),
-    Case(name="a trap that strikes", text="trap 'exit 9' EXIT; exit 0", ending=SHELL_ENDED, code=9),
-    Case(name="a trap for each command", text="trap 'T=1' DEBUG; trap 'E=1' ERR"),
-    Case(name="a trap that exits", text="trap 'exit 7' DEBUG", ending=SHELL_ENDED, code=7),
+    Case(name="P17 a trap on exit", text="trap 'echo bye; exit 9' EXIT"),
+    Case(
+        name="P17 a trap that strikes",
+        text="trap 'exit 9' EXIT; exit 0",
+        ending=SHELL_ENDED,
+        code=9,
+    ),
+    Case(name="P17 a trap for each command", text="trap 'T=1' DEBUG; trap 'E=1' ERR"),
+    Case(name="P17 a trap that exits", text="trap 'exit 7' DEBUG", ending=SHELL_ENDED, code=7),
     Case(name="return", text="return 3; echo no", code=3),
     Case(
-        name="builtins that are functions",
+        name="P14 builtins that are functions",
         text="printf() { echo fake; }; builtin() { echo fake; }; declare() { :; }; set() { :; }",
     ),
     Case(name="other positional parameters", text="set -- a b c; echo $2", output="b"),
     Case(name="another field separator", text="IFS=/:; x=a:b; echo $x", output="a b"),
-    Case(name="no path", text="PATH=/none; ls", code=127),
-    Case(name="commands around the prompt", text="PROMPT_COMMAND='echo boo'; PS0=zero; PS1="),
-    Case(name="a prompt that ends the shell", text="PROMPT_COMMAND='exit 3'"),
+    Case(name="P15 no path", text="PATH=/none; ls", code=127),
+    Case(name="P16 commands around the prompt", text="PROMPT_COMMAND='echo boo'; PS0=zero; PS1="),
+    Case(name="P16 a prompt that ends the shell", text="PROMPT_COMMAND='exit 3'"),
     Case(name="a variable that cannot change", text="readonly PATH HOME PWD; cd /tmp", code=1),
     Case(name="another history", text="HISTCONTROL= HISTFILE=/tmp/h; set -o history"),
-    Case(name="reading without running", text="set -n; echo x", output="x"),
+    Case(name="P18 reading without running", text="set -n; echo x", output="x"),
     # file descriptors and terminals
-    Case(name="output to nowhere", text="exec >/dev/null 2>&1; echo x"),
-    Case(name="no standard output", text="exec 1>&-; exec 2>&-"),
-    Case(name="no standard input", text="exec 0</dev/null"),
-    Case(name="a raw terminal", text="stty raw -echo"),
+    Case(name="P19 output to nowhere", text="exec >/dev/null 2>&1; echo x"),
+    Case(name="P19 no standard output", text="exec 1>&-; exec 2>&-"),
+    Case(name="P19 no standard input", text="exec 0</dev/null"),
+    Case(name="P10 a raw terminal", text="stty raw -echo -isig -icrnl -opost"),
     Case(name="a screen that was not left", text="printf '\\033[?1049h'; sleep 0.01"),
-    Case(name="a forged end", text="printf '\\036x:e:0:/\\037'; false", code=1, output="x:e:0:/"),
     Case(
-        name="a forged end of the right length",
+        name="P12 a forged end", text="printf '\\036x:e:0:/\\037'; false", code=1, output="x:e:0:/"
+    ),
+    Case(
+        name="P12 a forged end of the right length",
         text="printf '\\0360123456789abcdef:e:0:/\\037'; (exit 5)",
         code=5,
         output="0123456789abcdef:e:0:/",
     ),
     Case(
-        name="a forged end with a tail",
+        name="P12 a forged end with a tail",
         text="printf '\\0360123456789abcdef:e:0:/\\037\\n\\036'; printf ':b\\037'; (exit 6)",
         code=6,
         output="0123456789abcdef:e:0:/\n:b",
     ),
     # what reads
-    Case(name="cat", text="cat", ending=WAITS, code=None),
-    Case(name="a reader of the next step", text="read -r x <&0", ending=WAITS, code=None),
+    Case(name="P11 cat", text="cat", ending=WAITS, code=None),
+    Case(name="P13 a reader of the next step", text="read -r x <&0", ending=WAITS, code=None),
     Case(
-        name="a secret question",
+        name="P11 a secret question",
         text="read -s -p 'Password: ' p",
         ending=WAITS,
         code=None,
@@ -197,10 +162,10 @@ CASES = (
     ),
     Case(name="an interrupt", text="cat", replies=(("\x03",),), code=130, output="^C"),
     # processes and jobs
-    Case(name="its own death", text="kill -9 $$", ending=SHELL_ENDED, code=137),
-    Case(name="its own end", text="kill -HUP $$", ending=SHELL_ENDED, code=129),
+    Case(name="P04 its own death", text="kill -9 $$", ending=SHELL_ENDED, code=137),
+    Case(name="P04 its own end", text="kill -HUP $$", ending=SHELL_ENDED, code=129),
     Case(name="everybody's death", text="kill -9 -1"),
-    Case(name="a stopped shell", text="kill -STOP $$", ending=TIMED_OUT, code=None, timeout=1),
+    Case(name="P08 a stopped shell", text="kill -STOP $$", ending=TIMED_OUT, code=None, timeout=1),
     Case(name="a stopped child", text="bash -c 'kill -STOP $$'", code=147),
     Case(name="jobs", text="sleep 0.2 &\njobs | grep -c Running; fg", output="1\nsleep 0.2"),
     Case(name="a job by its number", text="sleep 60 &\nkill %1; wait %1", code=143),
@@ -213,12 +178,53 @@ CASES = (
         ending=SHELL_ENDED,
         code=5,
     ),
+    # more of the catalogue
+    Case(
+        name="P02 a child that holds the output",
+        text="(sleep 60; echo late) & echo on",
+        output="on",
+        timeout=5,
+    ),
+    Case(
+        name="P11 a program that asks",
+        text="perl -e 'print q(name? ); <STDIN>'",
+        ending=WAITS,
+        code=None,
+        output="name? ",
+        prompt="name?",
+    ),
+    Case(
+        name="P14 aliases",
+        text="alias printf=true builtin=true return=false exit=true; command() { :; }; (exit 4)",
+        code=4,
+    ),
+    Case(name="P15 an empty path", text="PATH=; ls", code=127),
+    Case(name="P15 no path at all", text="unset PATH; (exit 6)", code=6),
+    Case(
+        name="P16 what shells read first",
+        text="export BASH_ENV=/tmp/evil ENV=/tmp/evil; echo 'exit 9' > /tmp/evil; (exit 5)",
+        code=5,
+    ),
+    Case(
+        name="P18 errexit within a condition",
+        text="set -e; if false; then :; fi; echo on",
+        output="on",
+    ),
+    Case(
+        name="P26 an unfinished here-document",
+        text="cat <<END; echo on\nhello",
+        output="bash: warning: here-document at line 1 delimited by end-of-file (wanted `END')\n"
+        "hello\non",
+    ),
+    Case(name="P26 an unfinished brace", text="{ echo x", code=2),
+    Case(name="P31 a new date", text="date -s '2001-01-01' >/dev/null", code=1),
+    Case(name="P31 a new host name", text="hostname other", code=1),
     # text
     Case(name="unicode", text="echo 'grüße 日本 🎉'", output="grüße 日本 🎉"),
     Case(name="lines that end in CR LF", text="echo one\r\necho two\r\n", output="one\ntwo"),
     Case(name="a backslash at the end", text="echo x\\", output="x\\"),
-    Case(name="a very long command", text=f": {'a' * 200_000}\necho long", output="long"),
-    Case(name="a deleted directory", text="mkdir /tmp/d; cd /tmp/d; rm -r /tmp/d"),
+    Case(name="P24 a very long command", text=f": {'a' * 200_000}\necho long", output="long"),
+    Case(name="P20 a deleted directory", text="mkdir /tmp/d; cd /tmp/d; rm -r /tmp/d"),
 )
 
 
@@ -243,7 +249,7 @@ def _assert_sane(sandbox: DockerSandbox) -> None:
     assert sandbox.execute("cat /tmp/ok", user="dev", cwd="/", timeout=10).output == "ok\n"
 
 
-def test_a_heredoc_of_ten_thousand_lines_arrives_byte_by_byte(sandbox: DockerSandbox) -> None:
+def test_p25_a_heredoc_of_ten_thousand_lines_arrives_byte_by_byte(sandbox: DockerSandbox) -> None:
     content = "".join(f"{n}\t$HOME `id` \\ ' \" é {'.' * (n % 90)}\n" for n in range(10_000))
 
     result = _run(sandbox, f"cat > /tmp/big <<'END'\n{content}END\nsha256sum < /tmp/big")
@@ -264,7 +270,7 @@ def test_much_output_is_bounded_and_counted_with_head_and_tail(sandbox: DockerSa
     _assert_fine(sandbox)
 
 
-def test_a_line_of_ten_megabytes_is_bounded_too(sandbox: DockerSandbox) -> None:
+def test_s14_a_line_of_ten_megabytes_is_bounded_too(sandbox: DockerSandbox) -> None:
     result = _run(sandbox, "head -c 10000000 /dev/zero | tr '\\0' x", timeout=30)
 
     assert (result.ending, result.size_bytes) == (EXITED, 10_000_000)
@@ -272,7 +278,7 @@ def test_a_line_of_ten_megabytes_is_bounded_too(sandbox: DockerSandbox) -> None:
     _assert_fine(sandbox)
 
 
-def test_binary_output_is_text_at_the_end(sandbox: DockerSandbox) -> None:
+def test_p22_binary_output_is_text_at_the_end(sandbox: DockerSandbox) -> None:
     result = _run(sandbox, "cat /bin/ls; head -c 100000 /dev/urandom; (exit 3)")
 
     assert (result.ending, result.exit_code) == (EXITED, 3)
@@ -295,14 +301,14 @@ def test_what_a_background_job_prints_late_belongs_to_no_other_step(
     assert result.late_output == "LATE"
 
 
-def test_a_step_cannot_eat_the_next_one(sandbox: DockerSandbox) -> None:
+def test_p13_a_step_cannot_eat_the_next_one(sandbox: DockerSandbox) -> None:
     _run(sandbox, "(exec </dev/tty; read -r eaten; echo $eaten > /tmp/eaten) & disown")
 
     _assert_fine(sandbox)
     _assert_fine(sandbox)
 
 
-def test_a_step_cannot_read_its_own_mark(sandbox: DockerSandbox) -> None:
+def test_p13_a_step_cannot_read_its_own_mark(sandbox: DockerSandbox) -> None:
     _run(sandbox, "HISTCONTROL=; set -o history; shopt -s extdebug")
 
     look = 'history; fc -l -5; echo "[$_] [$*] [${BASH_ARGV[*]}]"; declare -p; cat /proc/$$/environ'
@@ -317,7 +323,7 @@ def test_a_step_cannot_read_its_own_mark(sandbox: DockerSandbox) -> None:
     assert f"{SCRATCH}/begin" not in seen
 
 
-def test_errexit_lasts_until_a_later_step_fails(sandbox: DockerSandbox) -> None:
+def test_p18_errexit_lasts_until_a_later_step_fails(sandbox: DockerSandbox) -> None:
     assert _run(sandbox, "set -e").exit_code == 0
     assert _run(sandbox, "if false; then :; fi; echo still").output == "still"
 
@@ -336,7 +342,7 @@ def test_aliases_and_jobs_last_from_step_to_step(sandbox: DockerSandbox) -> None
     assert _run(sandbox, "kill %1; wait %1").exit_code == 143
 
 
-def test_a_trace_shows_the_step_and_nothing_of_ours(sandbox: DockerSandbox) -> None:
+def test_p18_a_trace_shows_the_step_and_nothing_of_ours(sandbox: DockerSandbox) -> None:
     _run(sandbox, "set -xv")
 
     result = _run(sandbox, "echo x")
@@ -351,7 +357,7 @@ def test_a_syntax_error_does_not_name_our_file(sandbox: DockerSandbox) -> None:
     )
 
 
-def test_a_deleted_directory_does_not_keep_a_new_shell_from_starting(
+def test_p20_a_deleted_directory_does_not_keep_a_new_shell_from_starting(
     sandbox: DockerSandbox,
 ) -> None:
     _run(sandbox, "mkdir /tmp/d; cd /tmp/d; rm -r /tmp/d; exit 0")
@@ -395,14 +401,14 @@ def test_a_pager_is_left_by_its_key(sandbox: DockerSandbox) -> None:
 # --- what destroys the sandbox ----------------------------------------------------------------
 
 
-def test_the_sandbox_that_dies_is_a_result_now_and_later(root: DockerSandbox) -> None:
+def test_p05_the_sandbox_that_dies_is_a_result_now_and_later(root: DockerSandbox) -> None:
     result = _run(root, "echo last words; kill -TERM 1; sleep 30")
 
     assert (result.ending, result.output) == (DIED, "last words")
     assert _run(root, "echo ok").ending is DIED
 
 
-def test_the_death_of_all_processes_is_told_by_the_next_step_at_the_latest(
+def test_p07_the_death_of_all_processes_is_told_by_the_next_step_at_the_latest(
     root: DockerSandbox,
 ) -> None:
     results = [_run(root, "kill -9 -1"), _run(root, "echo ok"), _run(root, "echo ok")]
@@ -411,13 +417,13 @@ def test_the_death_of_all_processes_is_told_by_the_next_step_at_the_latest(
     assert results[-1].ending is DIED
 
 
-def test_our_files_come_back_with_a_new_shell(root: DockerSandbox) -> None:
+def test_p29_our_files_come_back_with_a_new_shell(root: DockerSandbox) -> None:
     _run(root, f"rm -rf {SCRATCH}")
 
     _assert_fine(root)
 
 
-def test_without_a_shell_no_step_runs_any_more(root: DockerSandbox) -> None:
+def test_p27_without_a_shell_no_step_runs_any_more(root: DockerSandbox) -> None:
     assert _run(root, "rm -f /bin/bash; exit 3").exit_code == 3
 
     result = _run(root, "echo ok")
@@ -426,10 +432,99 @@ def test_without_a_shell_no_step_runs_any_more(root: DockerSandbox) -> None:
     assert result.note
 
 
-def test_a_bomb_that_is_timed_out_leaves_a_working_sandbox(root: DockerSandbox) -> None:
-    bomb = "while :; do setsid sh -c 'while :; do sleep 0.01; done' & done"
+# --- sizes ------------------------------------------------------------------------------------
 
-    result = _run(root, bomb, timeout=2)
 
+@pytest.mark.parametrize("size", [5_000, 100_000, 2_000_000])
+def test_p24_a_command_of_any_size_is_run_whole(sandbox: DockerSandbox, size: int) -> None:
+    result = _run(sandbox, f"x={'a' * size}; echo ${{#x}}")
+
+    assert (result.ending, result.output) == (EXITED, str(size))
+
+
+def test_s14_a_million_lines_cost_no_quadratic_work(sandbox: DockerSandbox) -> None:
+    began = time.process_time()
+
+    result = _run(sandbox, "yes | head -n 1000000", timeout=60)
+
+    assert (result.ending, result.exit_code) == (EXITED, 0)
+    assert len(result.output) < HEAD_BYTES + 2 * TAIL_BYTES
+    assert time.process_time() - began < 5
+    _assert_fine(sandbox)
+
+
+def test_p30_a_variable_that_no_program_takes_is_the_steps_own_error(
+    sandbox: DockerSandbox,
+) -> None:
+    _run(sandbox, "export X=$(head -c 1000000 /dev/zero | tr '\\0' x)")
+
+    result = _run(sandbox, "/bin/ls")
+
+    assert (result.ending, result.exit_code) == (EXITED, 126)
+    assert "Argument list too long" in result.output
+    assert _run(sandbox, "unset X; ls /").exit_code == 0
+
+
+def test_p15_the_next_step_has_the_path_that_was_set(sandbox: DockerSandbox) -> None:
+    _run(sandbox, "PATH=/evil")
+
+    assert _run(sandbox, "echo $PATH").output == "/evil"
+    assert _run(sandbox, "ls").exit_code == 127
+
+
+def test_p01_a_daemon_lives_in_the_next_step(sandbox: DockerSandbox) -> None:
+    began = time.monotonic()
+    _run(sandbox, "setsid sh -c 'echo $$ > /tmp/daemon; exec sleep 300' >/dev/null 2>&1 &")
+    _run(sandbox, "until [ -s /tmp/daemon ]; do sleep 0.05; done")
+
+    assert time.monotonic() - began < 5
+    assert _run(sandbox, "kill -0 $(cat /tmp/daemon)").exit_code == 0
+
+
+def test_p06_the_first_process_cannot_be_killed_or_stopped(root: DockerSandbox) -> None:
+    _run(root, "kill -9 1; kill -STOP 1")
+
+    _assert_fine(root)
+
+
+BOMBS = {
+    "S01 a fork bomb": "f() { f | f & }; f; sleep 60",
+    "S02 a bomb of sessions": "while :; do setsid sh -c 'while :; do sleep 0.01; done' & done",
+    "S15 a sleeper": "sleep 1000000000",
+    "S16 an empty loop": "while :; do :; done",
+    "P08 everything stopped": "sleep 500 & kill -STOP -1; sleep 1000",
+    "P09 deaf processes": "(trap '' TERM INT HUP QUIT; sleep 999; sleep 999) & trap '' TERM; sleep 999",
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_of_what_runs_for_ever_nothing_is_left_but_the_keeper(
+    root: DockerSandbox, bomb: str
+) -> None:
+    result = _run(root, BOMBS[bomb], timeout=1.5)
+
+    left = root.container.top(ps_args="-eo pid,args")["Processes"]
     assert result.ending is TIMED_OUT
+    assert len(left) == 2, left  # the first process and the keeper
+    _assert_fine(root)
+
+
+def test_s18_orphans_are_reaped(root: DockerSandbox) -> None:
+    result = _run(root, "for i in {1..2000}; do (true & ) ; done; echo made", timeout=60)
+
+    assert result.output == "made"
+    zombies = root.execute(
+        "grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l",
+        user="root",
+        cwd="/",
+        timeout=10,
+    )
+    assert int(zombies.output) < 5
+
+
+@pytest.mark.nightly
+def test_s18_ten_thousand_orphans_do_not_fill_the_process_limit(root: DockerSandbox) -> None:
+    result = _run(root, "for i in {1..10000}; do (true & ) ; done; echo made", timeout=120)
+
+    assert result.output == "made"
     _assert_fine(root)
