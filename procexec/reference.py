@@ -20,7 +20,7 @@ from procexec.model.state import ObservedState, Reference, ReferenceStep
 from procexec.sandbox import SandboxProvider, SandboxRequest
 from procexec.shell.atoms import ShellKnowledge
 
-ENGINE_VERSION = "1"
+ENGINE_VERSION = "2"
 SECOND_HOST = "workbench"
 SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
 
@@ -201,6 +201,7 @@ def _run(
             timeout=bench.spec.step_timeout,
             observe=lambda: observe(sandbox, bench.look()),
             start=start,
+            user=bench.procedure.user,
         )
         return done, observe(sandbox, bench.look(*bench.procedure.goal))
 
@@ -229,6 +230,7 @@ def _steps(
                 if before is None or before.exit_code == 0
                 else before.exit_code,
                 output=result.output[-4000:],
+                error="" if texts[name].may_fail else result.error,
                 changes=(*(before.changes if before else ()), *effect),
                 moves_shell=moved or (before.moves_shell if before else False),
             )

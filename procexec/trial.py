@@ -1,17 +1,17 @@
 """One answer on one version: extract, align, execute, compare; evidence out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from procexec.align.alignment import Documented, align, documented
-from procexec.compare.comparison import Ground, compare, deviations
+from procexec.compare.comparison import Comparison, Ground, compare, deviations
 from procexec.compare.facts import changes, subjects
 from procexec.compare.mask import Normaliser
 from procexec.compare.observe import observe
 from procexec.errors import WreckedError
 from procexec.execute.plan import plan
 from procexec.execute.replay import Replay, replay
-from procexec.execute.values import KnownValues
+from procexec.execute.values import KnownValues, bound_by_lines
 from procexec.extract.extraction import extract
 from procexec.extract.hints import Hints
 from procexec.model.alignment import Alignment
@@ -19,8 +19,8 @@ from procexec.model.document import Answer, Procedure, SandboxSpec, Unsafe
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import Plan
 from procexec.model.run import Event
-from procexec.model.state import Change, ObservedState, Reference
-from procexec.model.step import AtomKind
+from procexec.model.state import Change, ObservedState, Reference, Sign
+from procexec.model.step import Action, AnswerStep, AtomKind, FileEdit, FileWrite
 from procexec.reference import Bench, References, knowledge_of
 from procexec.sandbox import Sandbox, SandboxProvider
 
@@ -74,7 +74,7 @@ def try_out(
     planned = plan(
         extraction.steps,
         alignment,
-        _values(answer, bench.procedure, alignment),
+        _values(answer, bench.procedure, alignment, extraction.steps),
         bench.knowledge,
     )
     reference = references.get(bench, alignment.branches)
@@ -126,6 +126,7 @@ def _executed(
             timeout=bench.spec.step_timeout,
             observe=lambda: _seen_on_the_way(sandbox, bench),
             start=reference.fixture,
+            user=bench.procedure.user,
         )
         end = ObservedState()
         if not done.died:
@@ -155,13 +156,27 @@ def _seen_on_the_way(sandbox: Sandbox, bench: Bench) -> ObservedState:
         return ObservedState()
 
 
-def _values(answer: Answer, procedure: Procedure, alignment: Alignment) -> KnownValues:
+def _values(
+    answer: Answer, procedure: Procedure, alignment: Alignment, steps: Sequence[AnswerStep]
+) -> KnownValues:
     named = {**procedure.free, **procedure.given, **answer.values}
+    names = dict.fromkeys(name for step in steps for name in step.placeholders)
+    mine = (line for step in steps for line in _lines(step.action))
+    theirs = (
+        line
+        for step in procedure.steps
+        for line in (step.file.content if step.file else str(step.run or "")).split("\n")
+    )
     return KnownValues(
         named={name: str(value) for name, value in named.items()},
-        bound=alignment.bindings,
+        bound=bound_by_lines(names, mine, theirs) | alignment.bindings,
         question=answer.question,
     )
+
+
+def _lines(action: Action) -> list[str]:
+    text = action.content if isinstance(action, FileWrite | FileEdit) else action.text
+    return text.split("\n")
 
 
 def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
@@ -232,8 +247,24 @@ def _end_state(
         untouched=frozenset(
             name for name, effect in effects.items() if not comparison.has_touched(effect)
         ),
+        by_products=frozenset(_by_products(procedure, effects, comparison, ground)),
         equal=comparison.equal,
     )
+
+
+def _by_products(
+    procedure: Procedure,
+    effects: Mapping[str, Sequence[Change]],
+    comparison: Comparison,
+    ground: Ground,
+) -> Iterator[str]:
+    """Yield the steps that only make new things of the reader's own for a step that is done."""
+    for step in procedure.steps:
+        effect = effects.get(step.id, ())
+        own = all(c.sign is Sign.ADDED and ground.is_own(c.fact.subject) for c in effect)
+        later = [effects.get(s.id) for s in procedure.steps if step.id in s.after]
+        if effect and own and any(done and comparison.has_done(done) for done in later):
+            yield step.id
 
 
 def _existing(end: ObservedState, reference: Reference, found: Sequence[Change]) -> dict[str, bool]:

@@ -42,6 +42,7 @@ _FAILS = frozenset(
         Code.VACUOUS_GOAL,
     ]
 )
+_OPEN_ENDINGS = frozenset([Ending.WAITS_FOR_INPUT, Ending.UNCLEAR])
 _ALWAYS_COUNT = frozenset([Code.WRONG_ORDER, Code.UNSAFE_STEP, Code.NOT_DECLINED])
 
 
@@ -205,7 +206,7 @@ class _Case:
     def _first_open(self) -> int | None:
         """Return the position of the first step that could not be run to its end, or None."""
         for k, run in enumerate(self.runs):
-            if run.planned.blocked or run.result.ending is Ending.WAITS_FOR_INPUT:
+            if run.planned.blocked or run.result.ending in _OPEN_ENDINGS:
                 return k
             if self._sandbox_stopped(run):
                 return k
@@ -266,6 +267,9 @@ class _Case:
                 yield self._at(run.step, blocked.code, f"not run: {blocked.reason}", owner)
             if run.result.ending is Ending.WAITS_FOR_INPUT:
                 yield self._waits(run)
+            elif run.result.ending is Ending.UNCLEAR:
+                message = f"where the edit belongs cannot be told: {run.result.note}"
+                yield self._at(run.step, Code.AMBIGUOUS_EDIT, message, Owner.ASSISTANT)
             elif words := self._sandbox_stopped(run):
                 message = f"the sandbox cannot do it: {words}"
                 yield self._at(run.step, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
@@ -280,7 +284,7 @@ class _Case:
 
     def _has_failed(self, run: _Run) -> bool:
         result = run.result
-        if result.ending in (Ending.NOT_RUN, Ending.WAITS_FOR_INPUT):
+        if result.ending is Ending.NOT_RUN or result.ending in _OPEN_ENDINGS:
             return False
         if result.succeeded or run.step.expects_failure or self._sandbox_stopped(run):
             return False
@@ -297,7 +301,12 @@ class _Case:
             for m in self._moves_of(run.planned.index)
             if m.node is not None and m.kind is not MoveKind.ANSWER_ONLY
         ]
-        return any(s is not None and s.exit_code == run.result.exit_code for s in matched)
+        return any(
+            s is not None
+            and s.exit_code == run.result.exit_code
+            and bool(s.error) == bool(run.result.error)
+            for s in matched
+        )
 
     def _moves_of(self, index: int) -> list[Move]:
         alignment = self.evidence.alignment
@@ -317,6 +326,8 @@ class _Case:
                 Ending.OUT_OF_MEMORY: "used more memory than the sandbox has and was killed",
                 Ending.SANDBOX_DIED: "killed the sandbox",
             }.get(result.ending, f"ended with exit code {result.exit_code}")
+            if result.error:
+                how = f"told an error: {result.error}"
             finding = self._at(run.step, Code.STEP_FAILED, f"the step {how}", Owner.ASSISTANT)
             yield replace(
                 finding,
@@ -429,6 +440,8 @@ class _Case:
         """Tell whether a substituted step does what the documented one is for."""
         if self._contradicts(atom, move):
             return False
+        if atom.step in self.end.by_products and self.end.checks:
+            return True
         return self._does_its_part(atom) or not self._unsatisfied(atom, move)
 
     def _does_its_part(self, atom: DocumentedAtom) -> bool:

@@ -107,6 +107,10 @@ class FakeSandbox:
         output = "\n".join(dialogue.reply for dialogue in told)
         return replace(printed(output), dialogues=tuple(told))
 
+    def go_on(self, *, timeout: float, dialog: Dialog) -> CommandResult:
+        """Type into what stayed: here nothing ever does."""
+        return printed("")
+
     def write(self, path: str, text: str, mode: str = "644") -> CommandResult:
         self.files[path] = file_facts(text, mode=mode, owner=self.request.user)
         return printed("")

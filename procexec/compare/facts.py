@@ -1,5 +1,6 @@
 """Observed states as facts, and what changed between two of them."""
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,9 +61,14 @@ def file_facts(path: str, facts: FileFacts, *, content: bool) -> Iterator[Fact]:
     if facts.owner:
         yield Fact(path, f"owner {facts.owner}")
     if facts.type == "link":
-        yield Fact(path, f"points to {facts.target}")
+        yield Fact(path, f"points to {_absolute(path, facts.target)}")
     if facts.type == "file" and content:
         yield from _content(path, facts)
+
+
+def _absolute(link: str, target: str) -> str:
+    """Return where a link leads to, whichever way it is written."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(link), target))
 
 
 def _content(path: str, facts: FileFacts) -> Iterator[Fact]:

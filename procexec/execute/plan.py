@@ -1,10 +1,9 @@
 """Alignment to what to run, in which order, with which replies. Pure."""
 
-import re
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
+from procexec.execute.files import file_text
 from procexec.execute.runnable import needs_network
 from procexec.execute.values import KnownValues, resolve
 from procexec.model.alignment import Alignment, Label, MoveKind
@@ -14,16 +13,16 @@ from procexec.model.step import (
     Action,
     AnswerStep,
     Command,
+    FileEdit,
     FileWrite,
     Input,
     Manual,
     Session,
-    WriteMode,
 )
 from procexec.shell.atoms import ShellKnowledge
 from procexec.shell.canonical import canonical
 from procexec.shell.parse import parse
-from procexec.shell.sessions import opened
+from procexec.shell.sessions import opened, program_of
 
 _UNCLEAR = frozenset([Label.EXTRA, Label.SUBSTITUTED])
 END_OF_INPUT = "\x04"
@@ -49,8 +48,35 @@ def plan(
         names = step.placeholders
         values |= {n: v for n in names if (v := known.of(n)) is not None}
         planned.append(_planned(k, step.action, names, known, watched=k in watched))
-    left = tuple(_left_at_end(step, knowledge) for step in planned)
-    return Plan(steps=left, values=values)
+    return Plan(steps=_with_programs(planned, knowledge), values=values)
+
+
+def _with_programs(
+    planned: list[PlannedStep], knowledge: ShellKnowledge
+) -> tuple[PlannedStep, ...]:
+    """Add what the programs that read statements need: how to leave them, how they tell errors."""
+    done: list[PlannedStep] = []
+    errors: tuple[str, ...] = ()
+    for step in _held(planned):
+        errors = errors if step.goes_on else _errors(step, knowledge)
+        done.append(replace(_left_at_end(step, knowledge), errors=errors))
+    return tuple(done)
+
+
+def _errors(step: PlannedStep, knowledge: ShellKnowledge) -> tuple[str, ...]:
+    forms = (canonical(c, knowledge.options) for c in parse(step.text).commands)
+    specs = (program_of(form, knowledge.sessions) for form in forms)
+    return tuple(p for spec in specs if spec for p in spec.errors)
+
+
+def _held(planned: list[PlannedStep]) -> list[PlannedStep]:
+    """Mark the step before a step that goes on with its program, in another terminal meanwhile."""
+    held = list(planned)
+    for k, step in enumerate(planned):
+        before = [j for j in range(k) if held[j].at_end or held[j].goes_on]
+        if step.goes_on and before:
+            held[before[-1]] = replace(held[before[-1]], hold=True, at_end="")
+    return held
 
 
 def _left_at_end(step: PlannedStep, knowledge: ShellKnowledge) -> PlannedStep:
@@ -69,7 +95,7 @@ def documented_plan(actions: Sequence[Action], knowledge: ShellKnowledge) -> Pla
             _add_reply(planned, k, action)
         else:
             planned.append(_planned(k, action, (), KnownValues(), watched=True))
-    return Plan(steps=tuple(_left_at_end(step, knowledge) for step in planned))
+    return Plan(steps=_with_programs(planned, knowledge))
 
 
 def _watched(alignment: Alignment) -> set[int]:
@@ -104,30 +130,29 @@ def _planned(
         index=index,
         text=text,
         replies=replies,
+        edit=_resolved_edit(action, names, known) if isinstance(action, FileEdit) else None,
+        goes_on=isinstance(action, Session) and not action.program,
         at_end=END_OF_INPUT if isinstance(action, Session) else "",
         blocked=_blocked(action, text, unresolved),
         watched=watched,
     )
 
 
+def _resolved_edit(action: FileEdit, names: Sequence[str], known: KnownValues) -> FileEdit:
+    path, content, anchor = (
+        resolve(text, names, known)[0] for text in (action.path, action.content, action.anchor)
+    )
+    return replace(action, path=path, content=content, anchor=anchor)
+
+
 def _shell_text(action: Action) -> str:
     match action:
-        case Command() | Input() | Manual():
+        case Command() | Input() | Manual() | FileEdit():
             return action.text
         case Session():
             return action.program
         case FileWrite():
             return file_text(action)
-
-
-def file_text(action: FileWrite, word: Callable[[], str] = lambda: secrets.token_hex(8)) -> str:
-    """Return shell text that writes a file as its author's user, in the author's folder."""
-    mark = f"END_{word()}"
-    operator = ">>" if action.mode is WriteMode.APPEND else ">"
-    tilde, rest = re.match(r"(~[\w-]*/)?(.*)", action.path, re.DOTALL).groups()  # type: ignore[union-attr]
-    path = (tilde or "") + "'" + rest.replace("'", "'\\''") + "'"
-    content = action.content if action.content.endswith("\n") else action.content + "\n"
-    return f"cat {operator} {path} <<'{mark}'\n{content}{mark}"
 
 
 def _blocked(action: Action, text: str, unresolved: tuple[str, ...]) -> tuple[Blocked, ...]:

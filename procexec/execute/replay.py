@@ -1,12 +1,15 @@
 """A plan in a sandbox: steps one after the other, as a reader would."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from procexec.execute.edit import UnclearEdit
+from procexec.execute.files import edit_text, look_at
 from procexec.model.plan import Plan, PlannedStep
 from procexec.model.run import CommandResult, Ending, Event
 from procexec.model.state import ObservedState
-from procexec.sandbox import Dialog, Sandbox
+from procexec.sandbox import INTERRUPT, Dialog, Sandbox
 
 _ENDS_THE_RUN = frozenset(
     [
@@ -58,10 +61,11 @@ def replay(
     timeout: float,
     observe: Callable[[], ObservedState],
     start: ObservedState,
+    user: str,
 ) -> Replay:
     """Run a plan. A step that fails does not stop it; one that never comes back does.
 
-    ``start`` is the state before the first step.
+    ``start`` is the state before the first step, ``user`` who types and edits.
 
     Raises:
         SandboxError: the engine failed.
@@ -75,7 +79,7 @@ def replay(
             results.append(NOT_RUN)
             continue
         before = (state or observe()) if step.watched else None
-        result = sandbox.run(step.text, timeout=timeout, dialog=_dialog(step))
+        result = _with_error(_done(step, sandbox, timeout, user), step)
         results.append(result)
         stopped = result.ending in _ENDS_THE_RUN
         state = None
@@ -86,5 +90,28 @@ def replay(
     return Replay(results=tuple(results), watched=watched, events=sandbox.events, died=died)
 
 
-def _dialog(step: PlannedStep) -> Dialog:
-    return Dialog(replies=step.replies, at_end=step.at_end)
+def _with_error(result: CommandResult, step: PlannedStep) -> CommandResult:
+    lines = result.output.split("\n") if step.errors else ()
+    told = (line for line in lines if any(re.match(p, line.strip()) for p in step.errors))
+    return replace(result, error=next(told, "")[:500])
+
+
+def _done(step: PlannedStep, sandbox: Sandbox, timeout: float, user: str) -> CommandResult:
+    if step.edit is None:
+        return _typed(step, sandbox, timeout)
+    try:
+        text = edit_text(step.edit, look_at(step.edit, sandbox, user))
+    except UnclearEdit as e:
+        return CommandResult(ending=Ending.UNCLEAR, note=str(e))
+    return sandbox.run(text, timeout=timeout, dialog=Dialog())
+
+
+def _typed(step: PlannedStep, sandbox: Sandbox, timeout: float) -> CommandResult:
+    dialog = Dialog(replies=step.replies, at_end=step.at_end, hold=step.hold)
+    if step.goes_on:
+        return sandbox.go_on(timeout=timeout, dialog=dialog)
+    result = sandbox.run(step.text, timeout=timeout, dialog=dialog)
+    left = step.replies[len(result.dialogues) :]
+    if left and left[-1].keys == (INTERRUPT,) and result.ending is Ending.EXITED:
+        sandbox.go_on(timeout=timeout, dialog=Dialog(replies=left[-1:]))  # the server before it
+    return result

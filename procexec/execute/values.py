@@ -40,6 +40,28 @@ class KnownValues:
         return value in self.named.values() or value in self.question
 
 
+def bound_by_lines(
+    names: Iterable[str], mine: Iterable[str], documented: Iterable[str]
+) -> dict[str, str]:
+    """Return what placeholders stand for where a line of the answer is a documented one but for them."""
+    wanted, theirs = tuple(names), [_squeezed(line) for line in documented]
+    found: dict[str, str] = {}
+    for line in map(_squeezed, mine):
+        inside = [name for name in wanted if name in line]
+        if not inside:
+            continue
+        pattern = re.escape(line)
+        for k, name in enumerate(inside):
+            pattern = pattern.replace(re.escape(name), f"(?P<p{k}>\\S+?)", 1)
+        m = next((m for other in theirs if (m := re.fullmatch(pattern, other))), None)
+        found |= {name: m[f"p{k}"] for k, name in enumerate(inside)} if m else {}
+    return found
+
+
+def _squeezed(line: str) -> str:
+    return re.sub(r"\s+", " ", line).strip()
+
+
 def _is_of_kind(value: str, placeholder: str) -> bool:
     """Tell whether a value can be what the placeholder asks for: a digest is no name."""
     return not _DIGEST_NAME.search(placeholder) or bool(re.fullmatch(r"[0-9a-f]{4,}", value))

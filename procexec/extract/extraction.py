@@ -6,15 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from procexec.extract.blocks import Block, BlockKind, blocks
 from procexec.extract.decline import decline_in
+from procexec.extract.edits import Told, edit_of, files_named, looked_for
 from procexec.extract.fenced import (
     SHELL,
     from_code,
+    goes_on,
     is_shown,
     last_sentence,
     session_from_lead,
     session_from_payload,
 )
-from procexec.extract.files import file_step
 from procexec.extract.hints import Hints
 from procexec.extract.prose import Context, from_prose, from_table, undoes, why_not_run
 from procexec.model.document import SessionProgram
@@ -22,7 +23,10 @@ from procexec.model.step import (
     AnswerStep,
     Command,
     Extraction,
+    FileEdit,
+    FileWrite,
     Input,
+    Session,
     Skipped,
     SkipReason,
 )
@@ -59,11 +63,22 @@ _SAVED_AS = re.compile(
     r"(?i)^\W*(?:now |then )?(?:save|store|put|write)\s+(?:this|that|it|these \w+|the (?:above|script|statements|lines)\w*)"
     r"(?: \w+)?\s+(?:as|to|in|into)\s+(?:a |the )?(?:file )?(?:called |named )?`(?P<path>[^`\s]+)`"
 )
+_REPLACES = re.compile(r"(?i)\b(?:replace|substitute|exchange|fill in|adapt|use your|where)\b")
 _STANDS_IN = re.compile(
     r"(?i)\b(?:replace|substitute|exchange)\s+`?(?P<name>[\w.@:/-]*\w)`?\s+(?:with|by|for)\s+"
     r"(?:your|the (?:actual|real|name|path|right|correct|number|desired))\b"
 )
+_BELOW = re.compile(
+    r"(?i)^\W*(?:in|to|into|at the (?:end|bottom|top) of) (?:the )?(?:file )?[`*]+[^`*]+[`*]+"
+)
+_WILL_ASK = re.compile(
+    r"(?i)\b(?:when|if|as soon as) (?:you are |it |the \w+ )?(?:asked|prompted|asks|prompts)\b"
+)
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
+_OPENS_EDITOR = re.compile(
+    r"(?:sudo(?: -e)? |sudo -E )?(?:nano|vi|vim|nvim|emacs|ed|pico|micro|code|gedit|kate|\$\{?(?:EDITOR|VISUAL)\}?|editor|sudoedit)?"
+    r"(?: -\w+)* (?P<path>\S+)"
+)
 _EDITORS = re.compile(r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|--edit\b")
 
 
@@ -82,12 +97,23 @@ def extract(markdown: str, hints: Hints) -> Extraction:
         reader.take_mentions()
     named = _placeholders_named(found)
     reader.steps = [_with_placeholders(step, named) for step in reader.steps]
-    ordered = sorted(enumerate(reader.steps), key=lambda pair: (pair[1].line, pair[0]))
+    ordered = [step for _, step in sorted(enumerate(reader.steps), key=lambda p: (p[1].line, p[0]))]
     return Extraction(
-        steps=tuple(step for _, step in ordered),
+        steps=tuple(
+            step for k, step in enumerate(ordered) if not _opens_for(step, ordered[k + 1 :])
+        ),
         skipped=tuple(reader.skipped),
         declines=declines,
     )
+
+
+def _opens_for(step: AnswerStep, later: list[AnswerStep]) -> bool:
+    """Tell whether a command only opens an editor on the file whose change is told next."""
+    told = next((s.action for s in later if not isinstance(s.action, Input)), None)
+    if not isinstance(step.action, Command) or not isinstance(told, FileEdit | FileWrite):
+        return False
+    m = _OPENS_EDITOR.fullmatch(step.action.text.strip())
+    return m is not None and m["path"].strip("'\"") == told.path
 
 
 def _is_bare_script(block: Block, hints: Hints) -> bool:
@@ -104,12 +130,21 @@ def _is_bare_script(block: Block, hints: Hints) -> bool:
 
 def _placeholders_named(found: tuple[Block, ...]) -> tuple[str, ...]:
     """Return the words that the answer's prose calls stand-ins for the reader's own."""
-    prose = (b.prose for b in found if b.kind is BlockKind.PROSE)
-    return tuple(dict.fromkeys(m["name"] for text in prose for m in _STANDS_IN.finditer(text)))
+    prose = [b.prose for b in found if b.kind is BlockKind.PROSE]
+    single = (m["name"] for text in prose for m in _STANDS_IN.finditer(text))
+    listed = (
+        name
+        for text in prose
+        if _REPLACES.search(text)
+        for name in re.findall(r"`(<[^`<>]+>)`", text)
+    )
+    return tuple(dict.fromkeys((*single, *listed)))
 
 
 def _with_placeholders(step: AnswerStep, named: tuple[str, ...]) -> AnswerStep:
     text = step.action.text
+    if isinstance(step.action, FileWrite | FileEdit):
+        text = f"{step.action.path}\n{step.action.content}"
     more = [n for n in named if n in text and not any(n in p for p in step.placeholders)]
     return replace(step, placeholders=(*step.placeholders, *more)) if more else step
 
@@ -125,6 +160,9 @@ class _Reader:
     skipped: list[Skipped] = field(default_factory=list)
     lead: str = ""
     lead_item: int = 0
+    file: str = ""
+    place: str = ""
+    announced: tuple[int, ...] = ()
 
     def read(self) -> None:
         for k, block in enumerate(self.blocks):
@@ -132,15 +170,23 @@ class _Reader:
             if reason:
                 self._skip(block, reason)
             elif block.kind is BlockKind.CODE:
-                self._code(block, self._saved_as(k))
+                self._code(block, self._saved_as(k), self._below(k))
             elif block.kind is BlockKind.TABLE:
                 self._take(from_table(block, self._context(k), self.hints))
             elif _is_bare_script(block, self.hints):
-                self._code(replace(block, kind=BlockKind.CODE, spans=()), "")
+                self._code(replace(block, kind=BlockKind.CODE, spans=()), "", "")
             elif block.kind is BlockKind.PROSE and not _TAB.match(block.text):
                 self._take(from_prose(block, self._context(k), self.hints))
+                self.announced = self._announced(k)
             if block.kind in (BlockKind.PROSE, BlockKind.HEADING):
                 self.lead, self.lead_item = block.prose, block.item
+                self._remember_file(block)
+
+    def _remember_file(self, block: Block) -> None:
+        """Keep the file that a text names, for blocks that do not; a heading begins anew."""
+        named = files_named(block.prose)
+        if named or block.kind is BlockKind.HEADING:
+            self.file, self.place = (named or [""])[-1], "" if named else self.place
 
     def take_mentions(self) -> None:
         """Take the whole commands that are only mentioned for steps: the answer has no other."""
@@ -188,20 +234,58 @@ class _Reader:
         m = _SAVED_AS.match(below.prose) if below and below.kind is BlockKind.PROSE else None
         return f"Save as `{m['path']}`" if m else ""
 
-    def _code(self, block: Block, saved_as: str) -> None:
+    def _announced(self, k: int) -> tuple[int, ...]:
+        """Return the lines of a text that leads to a script and says what it will ask for."""
+        block, after = self.blocks[k], self.blocks[k + 1] if k + 1 < len(self.blocks) else None
+        asks = _WILL_ASK.search(block.prose) and after is not None and after.kind is BlockKind.CODE
+        if not asks or after is None or after.language not in SHELL:
+            return ()
+        return tuple(range(block.line, after.line))
+
+    def _reply_after(self) -> None:
+        """Move replies that the text before a block announces behind the command that asks."""
+        ahead = [
+            s
+            for s in self.steps
+            if isinstance(s.action, Input) and s.prose and s.line in self.announced
+        ]
+        if ahead and not isinstance(self.steps[-1].action, Input):
+            self.steps = [s for s in self.steps if s not in ahead]
+            self.steps += [replace(s, line=self.steps[-1].line) for s in ahead]
+        self.announced = ()
+
+    def _below(self, k: int) -> str:
+        """Return the words below a block that say which file it belongs to, or nothing."""
+        below = self.blocks[k + 1] if k + 1 < len(self.blocks) else None
+        m = _BELOW.match(below.prose) if below and below.kind is BlockKind.PROSE else None
+        return m[0] if m else ""
+
+    def _code(self, block: Block, saved_as: str, below: str) -> None:
         last = self.steps[-1] if self.steps else None
         if last and (session := session_from_payload(last, block, self.lead, self.hints)):
             self.steps[-1] = session
             return
+        spec = self._left_open()
+        if spec and (session := goes_on(block, self.lead, spec, self.hints)):
+            self.steps.append(session)
+            return
         if session := session_from_lead(block, self.lead, self.hints):
             self.steps.append(session)
             return
-        if step := file_step(block, saved_as or self.lead):
+        lead = saved_as or self.lead
+        if looked_for(lead) and (files_named(lead) or self.file):
+            self.place, self.file = block.text, (files_named(lead) or [self.file])[-1]
+            return
+        if step := edit_of(
+            block, lead, Told(file=self.file, place=self.place, below=below), self.hints
+        ):
             self.steps.append(step)
+            self.file = step.action.path if isinstance(step.action, FileEdit) else self.file
             return
         found = from_code(block, self.lead, self.hints)
         optional = bool(re.match(r"(?i)\W*(?:\d+\.\s*)?\W*optional\b|.*\(optional\)", self.lead))
         self.steps += [replace(s, optional=True) if optional else s for s in found.steps]
+        self._reply_after()
         self.skipped += found.skipped
 
     def _take(self, items: Iterator[AnswerStep | Skipped]) -> None:
@@ -230,6 +314,7 @@ class _Reader:
             edited=edited,
             leads_to_code=leads,
             session=self._session(),
+            file=self.file,
         )
 
     def _session(self) -> SessionProgram | None:
@@ -238,6 +323,15 @@ class _Reader:
         if not commands or not isinstance(commands[-1].action, Command):
             return None
         return self.hints.session_of(commands[-1].action.text)
+
+    def _left_open(self) -> SessionProgram | None:
+        """Return the program of the last session, with a command typed since: it was left open."""
+        sessions = [k for k, s in enumerate(self.steps) if isinstance(s.action, Session)]
+        if not sessions or sessions[-1] == len(self.steps) - 1:
+            return None
+        action = self.steps[sessions[-1]].action
+        assert isinstance(action, Session)
+        return self.hints.session_of(action.program)
 
     def _in_editor(self, prose: str) -> bool:
         """Tell whether the last command opens an editor, as far as its text and ``prose`` tell."""

@@ -48,6 +48,11 @@ _OUTPUT_PROSE = re.compile(
     r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
     r"|result(?:s)? (?:is|look|should)|(?:error|message)s?(?: \w+)? (?:is|looks?|reads?)|fails? with)"
 )
+BACK = re.compile(
+    r"(?i)\b(?:back|return|go back|switch(?: back)?)\s+(?:in|to|into|at)\b[^.:]{0,40}\W"
+    r"(?:terminal|window|session|shell|tab|console|prompt|client)\b"
+    r"|\bin the (?:first|still open|open) \W*(?:terminal|window|session|tab|console)\b"
+)
 _IN_A_PROGRAM = re.compile(
     r"(?i)\b(?:in|at|inside|into|within|from|using|with)\s+(?:the |an? )?"
     r"(?:`(?P<command>[^`]+)`|(?P<name>[\w.-]+))"
@@ -373,6 +378,22 @@ def session_from_payload(
     before = command.action.lines if isinstance(command.action, Session) else ()
     action = Session(program=_opens(command.action), lines=(*before, *(entered or lines)))
     return replace(command, action=action)
+
+
+def goes_on(block: Block, prose: str, spec: SessionProgram, hints: Hints) -> AnswerStep | None:
+    """Return what a block types into the program that was left open in another terminal, or None."""
+    if not BACK.search(prose) or _has_prompts(block) or _starts_known(block.text, hints):
+        return None
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    return AnswerStep(
+        action=Session(program="", lines=_entered(lines, spec, hints)),
+        line=block.line,
+        column=block.column,
+        confidence=0.8,
+        reason="a block for the program that was left open",
+        prose=prose,
+        placeholders=placeholders(block.text),
+    )
 
 
 def session_from_lead(block: Block, prose: str, hints: Hints) -> AnswerStep | None:

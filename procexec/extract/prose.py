@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 
 from procexec.extract.blocks import Block, Span
 from procexec.extract.editor import SAVE, editor_keys
+from procexec.extract.edits import edits_in, files_named
 from procexec.extract.hints import Hints
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
     Command,
-    FileWrite,
     Input,
     Manual,
     Repair,
     Skipped,
     SkipReason,
-    WriteMode,
 )
 from procexec.shell.parse import parse, placeholders
 
@@ -69,19 +68,27 @@ _REPLY_LEAD = re.compile(
     r"quit with|use|input|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
     r"|[:\u2192])\s*[\"'(]?$"
 )
-_TIMES = re.compile(r"(?i)^\s*(?:\([^)]*\)\s*)?(?:twice|two times|both times|three times)")
+_TIMES = re.compile(
+    r"(?i)^\s*(?:\([^)]*\)\s*)?(?:twice|two times|both times|three times|at both prompts|"
+    r"(?:when asked,? )?and (?:once more|again)\b)"
+)
 _PRESS_ENTER = re.compile(r"(?i)\b(?:press|hit)\s+(?:the\s+)?(?:enter|return)\b")
 _DEFAULT = re.compile(r"(?i)\b(?:accept|default|skip|leave|empty|just press)\b")
 _MANUAL_HEAD = re.compile(
-    r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
+    r"(?i)^\W*(?:[\w ]{1,20} [–—-] |[\w ]{1,20}: )?(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
     r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
 )
-_FILE = r"(?:[~./\w-]*[./][\w./-]*\w|[A-Z][\w.-]+)"
-_APPENDED = re.compile(
-    rf"(?i)\b(?:add|append)\s+(?:the |this |a |an )?(?:new )?(?:line |entry |rule |pattern )?`(?P<line>[^`]+)`"
-    rf"\s+(?:to|at)\s+(?:the (?:end|bottom) of )?(?:the |your )?(?:file )?`(?P<path>(?-i:{_FILE}))`"
-    r"(?! (?:file )?(?:with|by|using))"
+_GUI = re.compile(
+    r"(?i)\b(?:web ?(?:panel|console|site|interface|page|ui)|browser|dashboard|control panel|portal|"
+    r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui)\b|\b(?:ctrl|cmd|shift)\+"
 )
+_LOOKS = re.compile(
+    r"(?i)^\W*(?:then |now |next,? |finally,? )?(?:open|visit|go to|browse to|navigate to)\b"
+)
+_ACTS = re.compile(
+    r"(?i)\b(?:click|press|choose|select|pick|add|enter|create|change|log ?in|sign ?in|set|install|upload|tick|drag)\b"
+)
+_FILE = r"(?:[~./\w-]*[./][\w./-]*\w|[A-Z][\w.-]+)"
 _EDITED_BY_HAND = re.compile(
     r"(?i)\b(?:edit|change|modify|fix|adjust|open|add|make|write)\b[^.]*"
     r"\b(?:in|with|using) (?:an?|your|the|any) (?:\w+ )?editor\b"
@@ -124,6 +131,7 @@ class Context:
     edited: bool
     leads_to_code: bool
     session: SessionProgram | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +152,26 @@ def from_prose(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
         if typed:
             yield from typed
             return
-    found = False
+    edits = tuple(_edits(block, context))
+    sure = [edit for edit in edits if not isinstance(edit.action, Manual)]
+    told = sorted([*sure, *_steps_of(block, context, hints)], key=lambda i: (i.line, i.column))
+    yield from told
+    if any(isinstance(item, AnswerStep) for item in told):
+        return
+    by_hand = () if context.leads_to_code else edits
+    yield from by_hand or _without_code(block, context)
+
+
+def _steps_of(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep | Skipped]:
+    """Yield the steps of the code in a block's sentences, and the code that is no step."""
     last = context.last
     for sentence in _sentences(block):
         item = _step_of(sentence, block, last, context, hints)
         if isinstance(item, AnswerStep):
-            found = True
             last = item
             yield from _repeated(item, sentence)
         elif item is not None:
             yield item
-    if found:
-        return
-    edits = () if context.leads_to_code else tuple(_edits(block))
-    yield from edits or _without_code(block, context)
 
 
 def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep | Skipped]:
@@ -449,28 +463,25 @@ def _prompt_in(before: str) -> str:
     return asked[1].strip() if asked else ""
 
 
-def _edits(block: Block) -> Iterator[AnswerStep]:
-    """Yield the edits of files that the sentences tell: an appended line, else a person's work."""
+def _edits(block: Block, context: Context) -> Iterator[AnswerStep]:
+    """Yield the edits of files that the sentences tell; what only a person can carry out, too."""
+    file = context.file
     for spans in _split_sentences(block.spans):
         text = "".join(f"`{s.text}`" if s.code else s.text for s in spans).strip()
-        if text.endswith(":") or _NOT_NOW.search(text):
+        file = next(iter(reversed(files_named(text))), file)
+        if text.endswith(":"):
             continue
-        if m := _APPENDED.search(text):
-            action: FileWrite | Manual = FileWrite(
-                path=m["path"], content=m["line"] + "\n", mode=WriteMode.APPEND
+        told = tuple(edits_in(text, file, spans[0].line, spans[0].column))
+        yield from told
+        if not told and _EDITED_BY_HAND.search(text) and not _NOT_NOW.search(text):
+            yield AnswerStep(
+                action=Manual(text=text),
+                line=spans[0].line,
+                column=spans[0].column,
+                confidence=0.7,
+                reason="a sentence that tells to edit a file",
+                prose=text,
             )
-        elif _EDITED_BY_HAND.search(text):
-            action = Manual(text=text)
-        else:
-            continue
-        yield AnswerStep(
-            action=action,
-            line=spans[0].line,
-            column=spans[0].column,
-            confidence=0.7,
-            reason="a sentence that tells to edit a file",
-            prose=text,
-        )
 
 
 def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
@@ -486,10 +497,11 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
             prose=text,
         )
         return
-    for sentence in _SENTENCE.split(text) if plain else ():
+    for sentence in _SENTENCE.split(text):
         leads_on = sentence.rstrip(" *_").endswith(":")
-        told = block.ordered or "Then open" in sentence
-        if _MANUAL_HEAD.match(sentence) and told and not leads_on:
+        told = (plain and (block.ordered or "Then open" in sentence)) or _GUI.search(sentence)
+        looks = _LOOKS.match(sentence) and not _ACTS.search(sentence)
+        if _MANUAL_HEAD.match(sentence) and told and not leads_on and not looks:
             yield AnswerStep(
                 action=Manual(text=sentence.strip()),
                 line=block.line,

@@ -197,7 +197,9 @@ class SessionProgram(Document, frozen=True):
 
     Statements end with ``separator``, with a line's end that matches one of ``ends``, and where a
     line starts with ``commands``. ``quit`` and ``read_only`` are patterns of whole statements;
-    ``retarget`` are patterns of lines that change what the statements are about (group 1).
+    ``retarget`` are patterns of lines that change what the statements are about (group 1);
+    ``errors`` are patterns of printed lines that tell that a statement failed: such programs go on
+    and exit with 0.
 
     On the command line, up to ``operands`` operands leave the program waiting for statements,
     unless one of the options ``batch`` is there. The first of them is what the statements are
@@ -215,6 +217,7 @@ class SessionProgram(Document, frozen=True):
     quit: tuple[str, ...] = ()
     retarget: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     separator: str = ""
     ends: tuple[str, ...] = ()
     commands: str = ""

@@ -26,7 +26,9 @@ class EndState:
     """What the answer left behind, beside the reference, all with mask and values applied.
 
     ``undone``: of each documented step the part of its effect that is not there;
-    ``untouched``: the steps of which the answer has not even changed the same subjects.
+    ``untouched``: the steps of which the answer has not even changed the same subjects;
+    ``by_products``: the steps that only make new things of the reader's own, for later steps whose
+    effect is there without them.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -36,6 +38,7 @@ class EndState:
     deviations: tuple[Deviation, ...] = ()
     undone: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     untouched: frozenset[str] = frozenset()
+    by_products: frozenset[str] = frozenset()
     equal: bool = False
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from procexec.model.result import Code
-from procexec.model.step import Input
+from procexec.model.step import FileEdit, Input
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,9 @@ class PlannedStep:
 
     ``replies`` are typed at the prompts it shows, ``reply_steps`` are the places they come from;
     ``at_end`` is typed when a program session has no line left. ``watched``: its own effect is
-    asked for.
+    asked for. ``hold``: the program stays open, for a later step that ``goes_on`` with it.
+    ``edit`` is carried out on the file as it is when its turn comes.
+    ``errors`` are patterns of lines in which its program tells that a statement failed.
     """
 
     index: int
@@ -30,7 +32,10 @@ class PlannedStep:
     at_end: str = ""
     blocked: tuple[Blocked, ...] = ()
     watched: bool = False
-    background: bool = False
+    hold: bool = False
+    goes_on: bool = False
+    edit: FileEdit | None = None
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,7 @@ class Code(StrEnum):
     NOT_RUNNABLE = "PX303"
     OPEN_QUESTION = "PX304"
     NO_STEPS = "PX305"
+    AMBIGUOUS_EDIT = "PX306"
     TEST_BED = "PX401"
 
     @property

@@ -5,7 +5,10 @@ from enum import StrEnum
 
 
 class Ending(StrEnum):
-    """How a step ended."""
+    """How a step ended; one that stays holds its terminal: a server, or a program left open.
+
+    An edit is unclear whose place nobody could tell; its result's ``note`` says why.
+    """
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
@@ -15,6 +18,8 @@ class Ending(StrEnum):
     DISK_LIMIT = "disk-limit"
     OUT_OF_MEMORY = "out-of-memory"
     SANDBOX_DIED = "sandbox-died"
+    STAYS = "stays"
+    UNCLEAR = "unclear"
     NOT_RUN = "not-run"
 
 
@@ -31,7 +36,8 @@ class CommandResult:
     """What one step did. ``exit_code`` is None unless the step's shell told one.
 
     ``output`` is terminal text, head and tail of at most the session's limit; ``size_bytes`` is
-    all that was printed; ``duration`` is seconds.
+    all that was printed; ``duration`` is seconds. ``error`` is the line in which a program told that
+    a statement failed, whatever it exits with.
     """
 
     ending: Ending
@@ -44,10 +50,15 @@ class CommandResult:
     dialogues: tuple[Dialogue, ...] = ()
     prompt: str = ""
     late_output: str = ""
+    error: str = ""
     note: str = ""
 
     @property
     def succeeded(self) -> bool:
+        if self.error:
+            return False
+        if self.ending is Ending.STAYS:
+            return True
         return self.exit_code == 0 and self.ending in (Ending.EXITED, Ending.SHELL_ENDED)
 
 

@@ -105,12 +105,13 @@ class ReferenceStep:
     ending: str
     exit_code: int | None
     output: str
+    error: str = ""
     changes: tuple[Change, ...] = ()
     moves_shell: bool = False
 
     @property
     def succeeded(self) -> bool:
-        return self.exit_code == 0
+        return not self.error and (self.exit_code == 0 or self.ending == "stays")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,9 +31,41 @@ class FileWrite:
         return f"{self.mode} {self.path}"
 
 
+class Place(StrEnum):
+    """Where in a file an edit belongs; ``anchor`` are words of the line or block that are meant."""
+
+    MERGE = "where it fits"
+    TOP = "at the top"
+    END = "at the end"
+    AFTER = "after"
+    BEFORE = "before"
+    FIRST_INSIDE = "first inside"
+    LAST_INSIDE = "last inside"
+    INSTEAD_OF = "instead of"
+    UNCOMMENT = "uncomment"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """A change of a file that exists, told in prose and code."""
+
+    path: str
+    place: Place
+    content: str = ""
+    anchor: str = ""
+
+    @property
+    def text(self) -> str:
+        return " ".join(word for word in ("edit", self.path + ":", self.place, self.anchor) if word)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A program that is started and what is typed into it, line by line."""
+    """A program that is started and what is typed into it, line by line.
+
+    Without ``program`` it goes on with the program that was left open in another terminal.
+    """
 
     program: str
     lines: tuple[str, ...]
@@ -65,7 +97,7 @@ class Manual:
     text: str
 
 
-Action = Command | FileWrite | Session | Input | Manual
+Action = Command | FileWrite | FileEdit | Session | Input | Manual
 
 
 class Repair(StrEnum):

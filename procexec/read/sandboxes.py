@@ -80,6 +80,7 @@ def _patterns(spec: SandboxSpec) -> Iterator[tuple[tuple[str | int, ...], str, i
             ("retarget", session.retarget, 1),
             ("quit", session.quit, 0),
             ("ends", session.ends, 0),
+            ("errors", session.errors, 0),
             ("read_only", session.read_only, 0),
         ):
             for j, pattern in enumerate(patterns):

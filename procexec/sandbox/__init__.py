@@ -13,6 +13,8 @@ from procexec.model.step import Input
 STEP_LIMIT = 64 << 10
 OUTPUT_LIMIT = 256 << 20
 SCRATCH = "/.procexec"
+INTERRUPT = "\x03"
+"""What Ctrl-C types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +50,14 @@ class FixtureImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialog:
-    """What is typed while a step runs: replies in order; ``at_end`` when they are used up."""
+    """What is typed while a step runs: replies in order; ``at_end`` when they are used up.
+
+    ``hold``: when they are used up and the program waits for more, it stays as it is.
+    """
 
     replies: Sequence[Input] = ()
     at_end: str = ""
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +85,21 @@ class Sandbox(Protocol):
         A non-zero exit code, a time-out (seconds), a prompt that nobody answers, a shell that
         ends, a sandbox that the step kills: all are results. After a time-out or an unanswered
         prompt every process of the sandbox but its keeper is gone.
+        A program that serves in the foreground, or is held, stays: the next step is typed into a
+        new terminal, as the user, in the working directory.
 
         Raises:
             SandboxError: the engine failed; nothing is known about the step.
+        """
+        ...
+
+    def go_on(self, *, timeout: float, dialog: Dialog) -> CommandResult:
+        """Type into the program that stayed last; if it ends, its terminal is the session again.
+
+        Where none stayed, nothing is typed and the result is an exit with 0.
+
+        Raises:
+            SandboxError: the engine failed.
         """
         ...
 

@@ -59,6 +59,7 @@ SETTLE = 10.0
 DYING = 2.0  # seconds in which the engine has noticed that a container ended
 NOTICED = 0.3  # seconds in which the engine tells of a kill that ended a script
 PAUSES = (0.2, 0.5, 1.5)  # seconds before the engine is asked once more
+NOTHING_STAYED = "no program was left running to type into"
 NEW_SHELL = "the step runs in a new shell; the last one had ended"
 NO_SANDBOX = "the sandbox had died before the step"
 NO_MEMORY = "the sandbox ran out of memory"
@@ -167,6 +168,12 @@ class DockerProvider:
 
     def _make_fixture(self, request: SandboxRequest, script: str, tag: str) -> FixtureImage:
         with self.start(replace(request, label="fixture", scripts=(), services=())) as sandbox:
+            sandbox.execute(
+                f'[ -d "$1" ] || install -d -o "{request.user}" -- "$1"',
+                user="root",
+                cwd=request.workdir,
+                timeout=20,
+            )
             done = sandbox.execute(
                 "set -e\n" + script, user=request.user, cwd=request.workdir, timeout=120
             )
@@ -244,6 +251,19 @@ def _fixture_image(image: Image) -> FixtureImage:
     )
 
 
+def _moment(event: Event) -> float:
+    return event.at
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A terminal that a program holds."""
+
+    session: ShellSession
+    stream: Any
+    exec_id: str
+
+
 @dataclass(slots=True)
 class DockerSandbox:
     """A running container and its session, which is opened when the first step is run."""
@@ -259,6 +279,8 @@ class DockerSandbox:
     session: ShellSession | None = None
     stream: Any = None
     exec_id: str = ""
+    held: list[_Held] = field(default_factory=list)
+    new_terminal: bool = False
     shells: int = 0
     dirs: overlays.OverlayDirs | None = None
     last_cwd: str = ""
@@ -271,7 +293,8 @@ class DockerSandbox:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        return (*self.seen, *(self.session.events if self.session else ()))
+        open_ones = [*(h.session for h in self.held), *([self.session] if self.session else [])]
+        return tuple(sorted((*self.seen, *(e for s in open_ones for e in s.events)), key=_moment))
 
     def run(self, text: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         mark = self.witness.heard()
@@ -287,6 +310,20 @@ class DockerSandbox:
         if result.ending is Ending.SANDBOX_DIED:
             self.witness.wait_for_end(DYING)
         self._check_untouched()
+        return self._with_limit(result, mark)
+
+    def go_on(self, *, timeout: float, dialog: Dialog) -> CommandResult:
+        if not self.held:
+            return CommandResult(ending=Ending.EXITED, exit_code=0, note=NOTHING_STAYED)
+        self._close_session()
+        last = self.held.pop()
+        self.session, self.stream, self.exec_id = last.session, last.stream, last.exec_id
+        mark = self.witness.heard()
+        with self._watching("running a step"):
+            result = self._after(last.session.go_on(timeout=timeout, dialog=dialog))
+        self.last_cwd = result.cwd or self.last_cwd
+        if not result.succeeded:
+            self._check_untouched()
         return self._with_limit(result, mark)
 
     def _with_limit(self, result: CommandResult, mark: int) -> CommandResult:
@@ -336,7 +373,7 @@ class DockerSandbox:
             with suppress(Interrupted):
                 return self._run(self.session, number, timeout, dialog)
             self._close_session()  # it ended between the steps
-        fresh = self.shells > 0
+        fresh = self.shells > 0 and not self.new_terminal
         try:
             result = self._run(self._open(), number, timeout, dialog)
         except Interrupted:
@@ -374,7 +411,12 @@ class DockerSandbox:
             case Ending.TIMED_OUT | Ending.WAITS_FOR_INPUT | Ending.OUTPUT_LIMIT:
                 self._check_heard(result.ending)
                 self.kill_processes()
-                self._close_session()
+                self.close()
+            case Ending.STAYS:
+                assert self.session is not None
+                self.held.append(_Held(self.session, self.stream, self.exec_id))
+                self.session = self.stream = None
+                self.new_terminal, self.last_cwd = True, ""
             case _:
                 pass
         return result
@@ -431,7 +473,8 @@ class DockerSandbox:
             self.container.kill()
 
     def _open(self) -> ShellSession:
-        first = "restore" if self.shells else "start"
+        first = "restore" if self.shells and not self.new_terminal else "start"
+        self.new_terminal = False
         if self.shells:
             self._put(self.delivered)  # the steps before may have removed or changed them
         created = self.client.api.exec_create(
@@ -483,11 +526,14 @@ class DockerSandbox:
     def _reader(self) -> Reader:
         """Ask who reads from the terminal; other users' processes are asked as those users."""
         asked: set[str] = set()
+        shell = self.session.pid if self.session and self.held else 0
         users = [self.request.user]
         while users:
             asked.add(user := users.pop())
             try:
-                words = self._exec(WAITS, user=user, cwd="/", timeout=5).output.split()
+                words = self._exec(
+                    f"shell={shell}\n{WAITS}", user=user, cwd="/", timeout=5
+                ).output.split()
             except SandboxError:
                 return Reader.NOBODY
             seen = _READERS.get(words[0] if words else "", Reader.NOBODY)
@@ -630,6 +676,10 @@ class DockerSandbox:
 
     def close(self) -> None:
         self._close_session()
+        for held in self.held:
+            self.seen += held.session.events
+            _hang_up(held.stream)
+        self.held = []
 
     def _close_session(self) -> None:
         if self.session is not None:

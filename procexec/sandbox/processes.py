@@ -31,6 +31,8 @@ kill -CONT $keeper 2>/dev/null; echo done
 # program's own mode (-icanon), else it may be a server waiting for clients. A program that waits on
 # behalf of a child on another terminal, as sudo does, waits for nothing itself: the child is asked.
 # Where /proc/PID/syscall is not told, the wait channel decides.
+# "server": nobody reads, and a process of the foreground group listens on a TCP port.
+# $shell is the session's shell, to leave out what holds other terminals; without it all count.
 WAITS = r"""
 who() {
  if [ "$1" != "$2" ]; then echo program; elif [ -r SCRATCH/end ]; then echo shell; else echo lost; fi
@@ -39,19 +41,42 @@ who() {
 kids=
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue; set -- ${l##*) }; kids="$kids $2:$5"
+ eval "parent_${d#/proc/}=$2"
 done
+ours() {
+ [ "${shell:-0}" = 0 ] && return 0
+ q=$1
+ while [ "${q:-0}" -gt 1 ]; do [ "$q" = "$shell" ] && return 0; eval "q=\${parent_$q:-0}"; done
+ return 1
+}
 relays() { for k in $kids; do case $k in $1:0|$1:$2) ;; $1:*) return 0;; esac; done; return 1; }
-others=
+listening=
+while read -r _ _ _ state _ _ _ _ _ inode _; do
+ [ "$state" = 0A ] && listening="$listening $inode"
+done <<EOF
+$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+EOF
+serves() {
+ [ -n "$listening" ] || return 1
+ for f in $1/fd/*; do
+  t=$(readlink $f 2>/dev/null)
+  case $t in socket:*) t=${t#socket:?}; case " $listening " in *" ${t%?} "*) return 0;; esac;; esac
+ done
+ return 1
+}
+others= server=
 for d in /proc/[0-9]*; do
  read -r l 2>/dev/null < $d/stat || continue
  r=${l##*) }; set -- $r; p=${d#/proc/}; leader=$4; tty=$5
  [ "$5" != 0 ] && [ "$3" = "$6" ] || continue
  case "$1" in S) ;; *) continue;; esac
+ ours $p || continue
  w=; s=; read -r w 2>/dev/null < $d/wchan; read -r s 2>/dev/null < $d/syscall
  if [ -z "$s" ] && [ ! -O $d ]; then
   while read -r name uid _; do [ "$name" = Uid: ] && others="$others $uid"; done 2>/dev/null < $d/status
   continue
  fi
+ serves $d && server=1
  case "$s" in 0\ 0x*|63\ 0x*)
   set -- $s; f=$(( $2 )); t=$(readlink $d/fd/$f 2>/dev/null)
   case "$t" in /dev/pts/*|/dev/tty|/dev/console) who $p $leader;; esac;; esac
@@ -63,7 +88,7 @@ for d in /proc/[0-9]*; do
  case "$w" in n_tty_read|wait_woken|tty_*) t=$(readlink $d/fd/0 2>/dev/null)
   case "$t" in /dev/pts/*) who $p $leader;; esac;; esac
 done
-echo no $others
+if [ -n "$server" ]; then echo server; else echo no $others; fi
 """.replace("SCRATCH", SCRATCH)
 
 # Prints how often the kernel killed in this sandbox for want of memory: cgroup v1, then v2.

@@ -17,12 +17,13 @@ from pexpect.socket_pexpect import SocketSpawn
 
 from procexec.model.run import CommandResult, Dialogue, Ending, Event
 from procexec.model.step import Input
-from procexec.sandbox import OUTPUT_LIMIT, SCRATCH, Dialog
+from procexec.sandbox import INTERRUPT, OUTPUT_LIMIT, SCRATCH, Dialog
 from procexec.sandbox.collector import Collector
 from procexec.sandbox.terminal import full_screen, last_line, open_line, plain
 
 QUIET = 0.12  # seconds without output after which a known prompt counts
 FIRST_LOOK = 0.4  # seconds without output before the processes are looked at
+SERVES = 1.0  # seconds without output after which a program that listens is a server
 READ_SIZE = 65536
 LATE = 0.05  # seconds that output may be on its way from the terminal to us
 TRANSCRIPT_LIMIT = 1 << 20
@@ -75,13 +76,14 @@ class Interrupted(Exception):  # noqa: N818 - it is no error of the step
 class Reader(StrEnum):
     """Who sleeps in a read from the terminal; a lost shell had no file to tell the step's end with.
 
-    Whoever finds a lost one has put the files there again.
+    Whoever finds a lost one has put the files there again. A server waits for clients instead.
     """
 
     NOBODY = "no"
     SHELL = "shell"
     LOST_SHELL = "lost"
     PROGRAM = "program"
+    SERVER = "server"
 
 
 @dataclass(slots=True)
@@ -91,6 +93,7 @@ class ShellSession:
     ``waiting`` tells which process of the terminal sleeps in a read from it, if any; ``ended``
     gives the shell's exit status after the stream has ended, or None if there is none. ``nonce``
     is the random word of the last step, which the shell leaves in a file when the step has ended.
+    ``pid`` is the shell's, ``stayed`` the step that holds the terminal.
     """
 
     spawn: "SocketSpawn[bytes]"
@@ -102,6 +105,8 @@ class ShellSession:
     recorded: int = 0
     cwd: str = ""
     nonce: str = ""
+    pid: int = 0
+    stayed: "_Watch | None" = None
 
     def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         """Run the step that was delivered under a number.
@@ -111,18 +116,42 @@ class ShellSession:
         """
         self.nonce = secrets.token_hex(8)
         watch = _Watch(nonce=self.nonce, deadline=time.monotonic() + timeout)
+        line = (
+            f' \\. {SCRATCH}/begin {watch.nonce} "$?" 2>/dev/null;'
+            f" \\. {SCRATCH}/steps/{number};{watch.last}"
+        )
+        return self._follow(watch, list(dialog.replies), dialog, line)
+
+    def go_on(self, *, timeout: float, dialog: Dialog) -> CommandResult:
+        """Type on into the program that stayed."""
+        assert self.stayed is not None
+        watch, self.stayed = self.stayed, None
+        watch.renew(timeout)
         replies = list(dialog.replies)
+        if not replies:
+            return self._stay(watch)
+        first = replies.pop(0)
+        watch.answered("", first)
+        return self._follow(watch, replies, dialog, "".join(first.keys))
+
+    def _stay(self, watch: "_Watch") -> CommandResult:
+        self.stayed = watch
+        return watch.result(Ending.STAYS)
+
+    def _follow(
+        self, watch: "_Watch", replies: list[Input], dialog: Dialog, first: str
+    ) -> CommandResult:
+        """Type, and answer what is asked, until the step has ended, stays or is stuck."""
         at_end = dialog.at_end
         try:
-            self._type(
-                f' \\. {SCRATCH}/begin {watch.nonce} "$?" 2>/dev/null;'
-                f" \\. {SCRATCH}/steps/{number};{watch.last}"
-            )
+            self._type(first)
             while not watch.end:
                 ending = self._wait(watch)
                 if ending is None:
                     continue
-                if ending is not Ending.WAITS_FOR_INPUT:
+                if ending is Ending.STAYS and not _interrupts(replies):
+                    return self._stay(watch)
+                if ending not in (Ending.WAITS_FOR_INPUT, Ending.STAYS):
                     return watch.result(ending)
                 prompt = watch.question()
                 if replies:
@@ -130,6 +159,11 @@ class ShellSession:
                     watch.answered(prompt, reply)
                     for key in reply.keys:
                         self._type(key)
+                elif again := _again(watch.dialogues, prompt):
+                    watch.answered(prompt, again)
+                    self._type(again.keys[-1])
+                elif dialog.hold:
+                    return self._stay(watch)
                 elif at_end:
                     self._type(at_end)
                     at_end = ""
@@ -158,6 +192,8 @@ class ShellSession:
     def _look(self, watch: "_Watch") -> Ending | None:
         """Look who reads; whatever came meanwhile is newer than what was seen."""
         reader = self.waiting()
+        if reader is Reader.SERVER:
+            return Ending.STAYS if watch.quiet() >= SERVES else None
         if reader is Reader.NOBODY or self._hear(watch, LATE):
             return None
         took_the_line = reader is Reader.SHELL and watch.interrupted  # Ctrl-C did
@@ -177,7 +213,7 @@ class ShellSession:
     def settle(self, timeout: float) -> None:
         """Read until the shell is at its first prompt; what it says before is not a step's."""
         nonce = secrets.token_hex(8)
-        self._type(f" \\builtin printf '\\036%s:e:0:%s\\037' {nonce} \"$PWD\"\n")
+        self._type(f" \\builtin printf '\\036%s:e:%s:%s\\037' {nonce} $$ \"$PWD\"\n")
         watch = _Watch(nonce=nonce, deadline=time.monotonic() + timeout, begun=True)
         while not watch.end and time.monotonic() < watch.deadline:
             data = self._read(0.5)
@@ -186,6 +222,7 @@ class ShellSession:
         if not watch.end:
             raise Interrupted
         self.cwd = watch.cwd
+        self.pid = watch.exit_code or 0
 
     def _read(self, timeout: float) -> bytes:
         try:
@@ -209,6 +246,17 @@ class ShellSession:
             self.events.append(
                 Event(at=round(time.monotonic() - self.began, 3), kind=kind, data=text)
             )
+
+
+def _again(told: list[Dialogue], prompt: str) -> Input | None:
+    """Return the last reply if the question is to repeat it, as for a new password."""
+    if not told or not _REPEAT.search(prompt) or _REPEAT.search(told[-1].prompt):
+        return None
+    return Input(keys=(told[-1].reply + "\r",))
+
+
+def _interrupts(replies: list[Input]) -> bool:
+    return bool(replies) and all(key == INTERRUPT for key in replies[0].keys)
 
 
 def _take(replies: list[Input], prompt: str) -> Input:
@@ -250,6 +298,12 @@ class _Watch:
     def last(self) -> str:
         """What has the shell tell the end of the step."""
         return f' \\. {SCRATCH}/end {self.nonce} "$?" 2>/dev/null\n'
+
+    def renew(self, timeout: float) -> None:
+        """Begin anew with output, dialogues and time: the step goes on."""
+        self.collector, self.dialogues = Collector(), []
+        self.started = time.monotonic()
+        self.deadline = self.started + timeout
 
     def feed(self, data: bytes) -> None:
         """Take output: marks are cut out, the rest is kept."""
@@ -366,6 +420,9 @@ def _without_ours(text: str, nonce: str) -> str:
     return text
 
 
+_REPEAT = re.compile(
+    r"(?i)\b(?:re-?(?:type|enter|peat)\w*|again|once more|verify\w*|confirm\w*)\b.*(?:password|pass ?phrase|pin|it)?\W*$"
+)
 _OURS = re.compile(rf"\++ (?:builtin )?\. {re.escape(SCRATCH)}/")
 _PLACE = re.compile(rf"{re.escape(SCRATCH)}/steps/\d+: ")
 _PROMPT = re.compile(r"^[\w.-]+@[\w.-]+:\S*[$#] ?")

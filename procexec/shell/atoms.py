@@ -12,6 +12,7 @@ from procexec.model.step import (
     AtomKind,
     Canonical,
     Command,
+    FileEdit,
     FileWrite,
     Input,
     Manual,
@@ -58,6 +59,7 @@ class _Atomiser:
     knowledge: ShellKnowledge
     cwd: str
     open: _Open | None = None
+    left: _Open | None = None
 
     def of(self, action: Action, step: int) -> Iterator[Atom]:
         if not isinstance(action, Input):
@@ -75,6 +77,10 @@ class _Atomiser:
                 yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Input():
                 yield from self.of_input(action, step)
+            case FileEdit():
+                written = self.absolute(action.path)
+                kind = Canonical(path=("write", "edit"), operands=(written,), stdin=action.content)
+                yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Manual():
                 yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step)
 
@@ -96,12 +102,14 @@ class _Atomiser:
 
     def of_session(self, session: Session, step: int) -> Iterator[Atom]:
         commands = list(self.of_text(session.program, step))
+        if not session.program:
+            self.open = self.left
         if self.open is None:
             yield Atom(kind=AtomKind.MANUAL, text=session.text, step=step)
             return
         yield from commands
+        self.left = self.open
         yield from self.typed("\n".join(session.lines), step)
-        self.open = None
 
     def of_input(self, action: Input, step: int) -> Iterator[Atom]:
         if self.open is None:

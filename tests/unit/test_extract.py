@@ -195,10 +195,6 @@ def test_line_ends_do_not_matter(end: str) -> None:
     "markdown",
     [
         pytest.param(
-            "Open it with `nano n.txt`. Add `x` at the end of the file. Save and exit.",
-            id="edit-in-the-sentence-after",
-        ),
-        pytest.param(
             "```console\n$ docker exec -it web sh\n# nginx -t\n```\n",
             id="root-shell-in-a-container",
         ),
@@ -341,7 +337,7 @@ SESSION = "sqlite3 a.db\nSELECT 1;\n.quit"
             "```sql\nSELECT 1;\n```\n\nSave this as `a.sql` and run `sqlite3 a.db < a.sql`.",
             ["create a.sql", "sqlite3 a.db < a.sql"],
         ),
-        ("Add `x.log` to `.gitignore`.", ["append .gitignore"]),
+        ("Add `x.log` to `.gitignore`.", ["edit .gitignore: where it fits"]),
         ("Add `x.log` to `.gitignore`:\n\n```bash\necho x.log\n```", ["echo x.log"]),
         (
             "> Do not run `git push --force`.\n\n```bash\ngit push\n```",

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from procexec.align.alignment import align, documented
-from procexec.execute.plan import documented_plan, file_text, plan
+from procexec.execute.files import file_text
+from procexec.execute.plan import documented_plan, plan
 from procexec.execute.values import KnownValues
 from procexec.model.document import Procedure
 from procexec.model.plan import Plan
