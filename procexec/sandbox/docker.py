@@ -24,6 +24,7 @@ from pexpect.socket_pexpect import SocketSpawn
 from requests.exceptions import RequestException
 
 from procexec.errors import FixtureError, PassingError, SandboxError, WreckedError
+from procexec.model.document import Grant
 from procexec.model.run import CommandResult, Ending, Event
 from procexec.model.state import FileFacts
 from procexec.sandbox import (
@@ -33,6 +34,7 @@ from procexec.sandbox import (
     FixtureImage,
     SandboxRequest,
     ScriptResult,
+    grants,
 )
 from procexec.sandbox import overlay as overlays
 from procexec.sandbox.names import FIXTURE, RUNNING
@@ -54,7 +56,6 @@ from procexec.sandbox.session import (
 )
 from procexec.sandbox.witness import OUT_OF_MEMORY, Witness, touched
 
-CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
 DYING = 2.0  # seconds in which the engine has noticed that a container ended
 NOTICED = 0.3  # seconds in which the engine tells of a kill that ended a script
@@ -97,6 +98,7 @@ class DockerProvider:
     lock: threading.Lock = field(default_factory=threading.Lock)
     fixtures: dict[str, threading.Lock] = field(default_factory=dict)
     too_big: set[str] = field(default_factory=set)
+    effective: dict[tuple[Grant, ...], grants.Effective] = field(default_factory=dict)
 
     @contextmanager
     def start(self, request: SandboxRequest) -> Iterator["DockerSandbox"]:
@@ -111,6 +113,8 @@ class DockerProvider:
                     with engine_errors("starting a container"):
                         sandbox.deliver(request.scripts)
                         _start(container)
+                    if request.grants not in self.effective:
+                        self.effective[request.grants] = sandbox.checked()
                     start_all(sandbox, request.services)
                     yield sandbox
                 finally:
@@ -210,8 +214,8 @@ class DockerProvider:
             use_config_proxy=False,
             network_mode="none",
             cap_drop=["ALL"],
-            cap_add=list(CAPABILITIES),
-            security_opt=["no-new-privileges=true", "seccomp=" + profile()],
+            cap_add=list(grants.capabilities(request.grants)),
+            security_opt=list(_security(request)),
             pids_limit=512,
             mem_limit=request.memory,
             memswap_limit=request.memory,
@@ -235,7 +239,8 @@ class DockerProvider:
 
 def _fixture_key(request: SandboxRequest, script: str) -> str:
     services = "".join(f"\0{s.name}\0{s.ready}\0{s.stop}" for s in request.services)
-    return f"{request.image}\0{request.user}\0{request.workdir}{services}\0{script}"
+    granted = "".join(f"\0{g.knob} {g.value}" for g in request.grants)
+    return f"{request.image}\0{request.user}\0{request.workdir}{services}{granted}\0{script}"
 
 
 def _fixture_image(image: Image) -> FixtureImage:
@@ -385,6 +390,37 @@ class DockerSandbox:
             return
         if self._told_of_end() == self.session.nonce:
             raise PassingError("the engine held back the terminal's stream after the step's end")
+
+    def checked(self) -> grants.Effective:
+        """Return what holds in the container, read back from the engine and from inside.
+
+        Raises:
+            SandboxError: it is other than was asked for.
+        """
+        found = self._effective()
+        if wrong := list(grants.differences(self.request.grants, found)):
+            raise SandboxError(
+                f"the engine made a sandbox that is not as was asked for: {'; '.join(wrong)}",
+                hint="procexec sandbox doctor",
+            )
+        return found
+
+    def _effective(self) -> grants.Effective:
+        with engine_errors("looking at a container"):
+            details = self.client.api.inspect_container(str(self.container.id))
+        host: dict[str, Any] = details["HostConfig"]
+        told = self._exec("cat /proc/self/status", user="0", cwd="/", timeout=10).output
+        status = {name: value.strip() for name, _, value in _pairs(told)}
+        return grants.Effective(
+            capabilities=grants.names_of(int(status.get("CapBnd", "0"), 16)),
+            no_new_privileges=status.get("NoNewPrivs") == "1",
+            seccomp=status.get("Seccomp") == "2",
+            network=str(host.get("NetworkMode")),
+            privileged=bool(host.get("Privileged")),
+            mounts=len(host.get("Binds") or []),
+            memory=int(host.get("Memory") or 0),
+            processes=int(host.get("PidsLimit") or 0),
+        )
 
     def _told_of_end(self) -> str:
         """Return the word of the last step that ended, as its shell left it."""
@@ -644,6 +680,16 @@ _READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 _PORTION = 60_000  # bytes: an argument may have 128 KiB
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str, str]]:
+    return (line.partition(":") for line in text.split("\n"))
+
+
+def _security(request: SandboxRequest) -> Iterator[str]:
+    if grants.keeps_privileges(request.grants):
+        yield "no-new-privileges=true"
+    yield "seccomp=" + profile(grants.capabilities(request.grants))
 
 
 def _start(container: Container) -> None:
