@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit
 from typing import Any
 
 import docker
@@ -41,7 +42,7 @@ from procexec.sandbox.names import FIXTURE, RUNNING
 from procexec.sandbox.overlay import DIGEST_BYTES
 from procexec.sandbox.owner import RUN, Owner
 from procexec.sandbox.processes import KILL_ALL, OOM_KILLS, WAITS
-from procexec.sandbox.seccomp import profile
+from procexec.sandbox.seccomp import profile, profile_file
 from procexec.sandbox.services import running, start_all, stop
 from procexec.sandbox.session import (
     BEGIN,
@@ -98,6 +99,7 @@ class DockerProvider:
     lock: threading.Lock = field(default_factory=threading.Lock)
     fixtures: dict[str, threading.Lock] = field(default_factory=dict)
     too_big: set[str] = field(default_factory=set)
+    is_podman: bool | None = None
     effective: dict[tuple[Grant, ...], grants.Effective] = field(default_factory=dict)
 
     @contextmanager
@@ -215,16 +217,13 @@ class DockerProvider:
             network_mode="none",
             cap_drop=["ALL"],
             cap_add=list(grants.capabilities(request.grants)),
-            security_opt=list(_security(request)),
+            security_opt=list(self._security(request)),
             pids_limit=512,
             mem_limit=request.memory,
             memswap_limit=request.memory,
             nano_cpus=1_000_000_000,
             oom_score_adj=500,
-            ulimits=[
-                Ulimit(name="core", soft=0, hard=0),
-                Ulimit(name="fsize", soft=4 << 30, hard=4 << 30),
-            ],
+            ulimits=list(self._limits()),
             shm_size="64m",
             ipc_mode="private",
             log_config=LogConfig(type="none"),
@@ -235,6 +234,28 @@ class DockerProvider:
             tty=False,
             labels=self.owner.labels(request.label),
         )
+
+    def _security(self, request: SandboxRequest) -> Iterator[str]:
+        if grants.keeps_privileges(request.grants):
+            yield "no-new-privileges=true"
+        text = profile(grants.capabilities(request.grants))
+        yield f"seccomp={profile_file(text) if self._podman() else text}"
+
+    def _limits(self) -> Iterator[Ulimit]:
+        """Yield what one process may have; Podman asks for more files than it may have itself."""
+        yield Ulimit(name="core", soft=0, hard=0)
+        yield Ulimit(name="fsize", soft=4 << 30, hard=4 << 30)
+        if self._podman():
+            most = getrlimit(RLIMIT_NOFILE)[1]
+            yield Ulimit(name="nofile", soft=most, hard=most)
+            yield Ulimit(name="nproc", soft=4096, hard=4096)
+
+    def _podman(self) -> bool:
+        """Tell whether the engine is Podman: it wants a profile's path, where others want its text."""
+        if self.is_podman is None:
+            parts = self.client.version().get("Components") or []
+            self.is_podman = any("Podman" in str(part.get("Name")) for part in parts)
+        return self.is_podman
 
 
 def _fixture_key(request: SandboxRequest, script: str) -> str:
@@ -284,7 +305,7 @@ class DockerSandbox:
             try:
                 result = self._run_somewhere(text, timeout, dialog)
             except _GONE:
-                if not self.shells or self._is_running():
+                if not self.shells or not self._ends():
                     raise
                 result = CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
         if result.succeeded:
@@ -434,6 +455,10 @@ class DockerSandbox:
         """Tell whether the sandbox ended with its shell; a dying one still counts as running."""
         if shell_status not in (None, *_KILLED):
             return not self._is_running()
+        return self._ends()
+
+    def _ends(self) -> bool:
+        """Tell whether the container has ended, or is about to: engines notice it a little late."""
         deadline = time.monotonic() + DYING
         while self._is_running():
             if time.monotonic() > deadline or self._answers():
@@ -684,12 +709,6 @@ _PORTION = 60_000  # bytes: an argument may have 128 KiB
 
 def _pairs(text: str) -> Iterator[tuple[str, str, str]]:
     return (line.partition(":") for line in text.split("\n"))
-
-
-def _security(request: SandboxRequest) -> Iterator[str]:
-    if grants.keeps_privileges(request.grants):
-        yield "no-new-privileges=true"
-    yield "seccomp=" + profile(grants.capabilities(request.grants))
 
 
 def _start(container: Container) -> None:
