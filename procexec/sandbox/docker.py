@@ -432,6 +432,8 @@ class DockerSandbox:
         host: dict[str, Any] = details["HostConfig"]
         told = self._exec("cat /proc/self/status", user="0", cwd="/", timeout=10).output
         status = {name: value.strip() for name, _, value in _pairs(told)}
+        if not {"CapBnd", "NoNewPrivs", "Seccomp"} <= status.keys():
+            raise PassingError("a process of the sandbox could not be looked at")
         return grants.Effective(
             capabilities=grants.names_of(int(status.get("CapBnd", "0"), 16)),
             no_new_privileges=status.get("NoNewPrivs") == "1",
