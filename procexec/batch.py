@@ -11,6 +11,7 @@ from queue import Queue
 
 from procexec.errors import ProcexecError
 from procexec.pipeline import Evaluation, Result, Tools, broken, judged
+from procexec.sandbox.grants import grade
 from procexec.trial import hints_of, uncovered
 from procexec.workload import Benches, Job, Library
 
@@ -109,9 +110,18 @@ class Batch:
             self.begun(f"{job.answer.id}@{version}")
             began = time.monotonic()
             result = self._guarded(result_on, job, version)
-            keyed = replace(result.answer, reuse_key=self.key_of(job, result.answer.version))
+            keyed = replace(
+                result.answer,
+                reuse_key=self.key_of(job, result.answer.version),
+                grade=self._grade(job, version),
+            )
             seconds = time.monotonic() - began
             yield Done(job=job, result=replace(result, answer=keyed), seconds=seconds)
+
+    def _grade(self, job: Job, version: str) -> str:
+        if job.procedure is None:
+            return ""
+        return grade(self.library.sandboxes[job.procedure.product, version].spec.grants).value
 
     def _guarded(self, result_on: Callable[[str], Result], job: Job, version: str) -> Result:
         """Return the result on a version; a bug in making it is an error of this one, and is kept."""

@@ -67,6 +67,7 @@ class Bench:
             label=label,
             env=self.spec.env,
             memory=self.spec.memory,
+            grants=self.spec.grants,
             prompts=self.prompts,
             scripts=tuple(scripts),
             services=tuple(s for s in self.spec.services if s.name in self.running),

@@ -21,6 +21,7 @@ from procexec.read.procedures import read_procedures
 from procexec.read.sandboxes import SandboxFolder, read_sandboxes
 from procexec.reference import Bench
 from procexec.sandbox import SandboxProvider, SandboxRequest
+from procexec.sandbox.grants import Grade, grade
 from procexec.trial import document, hints_of
 
 MakeImage = Callable[[SandboxFolder], str]
@@ -93,6 +94,20 @@ def check(file: AnswerFile, library: Library, selection: Selection) -> list[User
         hint = "look at --select, --product and --version"
         errors.append(UserError("nothing is left to run after the selection", hint=hint))
     return errors
+
+
+def too_weak(library: Library, wanted: Iterator[Job], most: Grade) -> Iterator[UserError]:
+    """Yield an error for each sandbox of the work whose hardening is weaker than a grade."""
+    used = {(job.procedure.product, v) for job in wanted if job.procedure for v in job.versions}
+    for product, version in sorted(used):
+        grants = library.sandboxes[product, version].spec.grants
+        if grade(grants) > most:
+            told = ", ".join(f"{g.knob} {g.value}" for g in grants)
+            yield UserError(
+                f"the sandbox {product} {version} has grade {grade(grants)} ({told}), "
+                f"and {most} is the weakest that is allowed",
+                hint="leave it out with --product, or raise --max-grade",
+            )
 
 
 def jobs(file: AnswerFile, library: Library, selection: Selection) -> Iterator[Job]:
@@ -187,6 +202,7 @@ class Benches:
             workdir=procedure.workdir,
             env=folder.spec.env,
             memory=folder.spec.memory,
+            grants=folder.spec.grants,
             services=folder.spec.services,
         )
         made = self.provider.fixture(request, procedure.fixture)

@@ -13,6 +13,8 @@ import click
 from procexec.cli.options import folders, selection, stop_on, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from procexec.batch import Batch, Done
     from procexec.cli.engine import Workshop
     from procexec.judge import Judge
@@ -71,6 +73,13 @@ class Settings:
     metavar="NAME[:FILE]",
     help="Who is asked about steps that cannot run: none, scripted:FILE.",
 )
+@click.option(
+    "--max-grade",
+    type=click.Choice(["A", "B", "C"]),
+    default="C",
+    show_default=True,
+    help="Refuse sandboxes whose hardening is weaker than this grade.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the report.")
 def run(
     answers: str,
@@ -85,6 +94,7 @@ def run(
     junit: Path | None,
     allow: tuple[str, ...],
     judge: str,
+    max_grade: str,
     quiet: bool,
 ) -> None:
     """Judge the ANSWERS (.jsonl, .jsonl.gz, or - for standard input) by running them.
@@ -100,7 +110,9 @@ def run(
     """
     from procexec.batch import default_workers
     from procexec.read.answers import open_answers
-    from procexec.workload import Selection, check, read_library
+    from procexec.sandbox.grants import Grade
+    from procexec.workload import Selection, check, read_library, too_weak
+    from procexec.workload import jobs as work
 
     wanted = Selection(versions=versions, products=products, select=select)
     settings = Settings(
@@ -117,6 +129,7 @@ def run(
         stop_on(errors)
     with open_answers(answers) as file:
         stop_on([*errors, *check(file, library, wanted)])
+        stop_on(list(too_weak(library, work(file, library, wanted), Grade(max_grade))))
         sys.exit(_run(settings, file, library, wanted))
 
 
@@ -165,12 +178,15 @@ def _run(settings: Settings, file: "AnswerFile", library: "Library", wanted: "Se
                     _keep(settings.out, journal, done)
                     progress.finished(done.result.answer)
             _check_unchanged(file, digest, settings)
+            _tell_sandboxes(settings, library, shop)
             asked = {(j.answer.id, v) for j in jobs(file, library, wanted) for v in j.versions}
         rows = results_of(_rows(settings.out))
     results = [r for r in rows if (r.id, r.version) in asked]
     summary = summarise(results)
     _write_reports(settings, results)
     print_report(summary, results, source=settings.answers, file=sys.stdout)
+    for line in _weakened(library, results):
+        click.echo(line)
     if told:
         missing = len(asked) - len(results)
         tell(f"stopped with {missing} results missing; go on with: {_resume_command(settings)}")
@@ -192,6 +208,51 @@ def _check_unchanged(file: "AnswerFile", digest: str, settings: Settings) -> Non
     if file.sha256() != digest:
         hint = f"nobody can tell which answers were run; go on with: {_resume_command(settings)}"
         raise UserError(f"{file.name} was changed while the run went", hint=hint)
+
+
+def _weakened(library: "Library", results: "list[AnswerResult]") -> "Iterator[str]":
+    """Yield a line for each sandbox that was used with less than the default hardening."""
+    from procexec.report.safe import one_line
+    from procexec.sandbox.grants import grade
+
+    for product, version in sorted({(r.product, r.version) for r in results if r.grade > "A"}):
+        grants = library.sandboxes[product, version].spec.grants
+        told = "; ".join(f"{g.knob} {g.value}: {g.reason}" for g in grants)
+        yield one_line(f"sandbox {product} {version} has grade {grade(grants)}: {told}", 500)
+
+
+def _tell_sandboxes(settings: Settings, library: "Library", shop: "Workshop") -> None:
+    """Put into the manifest what was read back of the sandboxes that were used."""
+    from procexec.report.files import write_atomically
+
+    path = settings.out / "manifest.json"
+    document = json.loads(path.read_bytes()) | {"sandbox": _sandboxes_told(library, shop)}
+    write_atomically(path, json.dumps(document, indent=2, sort_keys=True).encode() + b"\n")
+
+
+def _sandboxes_told(library: "Library", shop: "Workshop") -> dict[str, object]:
+    """Return the grade of all sandboxes, what weakens them, and what was read back so far."""
+    import msgspec
+
+    from procexec.sandbox.grants import grade
+
+    weakened = [
+        {
+            "sandbox": f"{product}/{version}",
+            "knob": grant.knob,
+            "value": grant.value,
+            "granted_by": "sandbox.yaml",
+            "reason": grant.reason,
+        }
+        for (product, version), folder in sorted(library.sandboxes.items())
+        for grant in folder.spec.grants
+    ]
+    effective = [
+        {"grants": [f"{g.knob} {g.value}" for g in asked], **msgspec.to_builtins(found)}
+        for asked, found in sorted(shop.provider.effective.items(), key=repr)
+    ]
+    worst = max((grade(f.spec.grants) for f in library.sandboxes.values()), default="")
+    return {"grade": worst, "weakened": weakened, "effective": effective}
 
 
 def _resume_command(settings: Settings) -> str:
@@ -328,6 +389,7 @@ def _write_manifest(
             "security": info.get("SecurityOptions"),
             "cgroups": info.get("CgroupVersion"),
         },
+        "sandbox": _sandboxes_told(library, shop),
         "jobs": settings.jobs,
         "judge": settings.judge,
     }

@@ -139,6 +139,7 @@ def shell(
             label="shell",
             env=spec.env,
             services=spec.services,
+            grants=spec.grants,
         )
         if start is not None:
             maker = replace(request, user=start.fixture_user or start.user)
@@ -151,21 +152,33 @@ def shell(
 
 
 @sandbox.command(short_help="Check that this machine can run sandboxes.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @folders
-def doctor(procedures: Path, sandboxes: Path) -> None:
-    """Check that this machine can run sandboxes: engine, images, limits, a real one. About 10 s."""
+def doctor(as_json: bool, procedures: Path, sandboxes: Path) -> None:
+    """Check that this machine can run sandboxes: engine, images, limits, a real one. About 20 s.
+
+    \b
+    Exit code 0: it can; 4: something fails.
+    """
+    import json
+    from dataclasses import asdict
+
     from procexec.cli.engine import recipe_of
     from procexec.sandbox.doctor import examine
 
     library = _library(procedures, sandboxes)
     recipes = [recipe_of(folder) for _, folder in sorted(library.sandboxes.items())]
-    bad = 0
+    found = []
     for check in examine(recipes):
+        found.append(check)
+        if as_json:
+            continue
         click.echo(f"{check.state:5} {check.name}: {check.found}")
         if check.hint and check.state != "ok":
             click.echo(f"      hint: {check.hint}")
-        bad += check.state == "fail"
-    sys.exit(4 if bad else 0)
+    if as_json:
+        click.echo(json.dumps([asdict(check) for check in found], indent=2))
+    sys.exit(4 if any(check.state == "fail" for check in found) else 0)
 
 
 @sandbox.command(short_help="Remove what dead runs and old sandbox folders left.")

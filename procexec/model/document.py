@@ -257,11 +257,14 @@ class CommandSpec(Document, frozen=True):
 
 
 class Grant(Document, frozen=True):
-    """A weakening of the default hardening that the operator allows, with the reason."""
+    """A weakening of the default hardening that a product needs, with the reason.
 
-    knob: str
-    value: str
-    reason: str
+    ``knob`` is ``capability`` with the name of one, or ``new-privileges`` with ``yes``, as sudo needs.
+    """
+
+    knob: Text
+    value: Text
+    reason: Text
 
 
 class Service(Document, frozen=True):

@@ -105,7 +105,7 @@ class AnswerResult:
     """The verdict on one answer at one version of the product.
 
     ``faithful``: it does what the documentation says; ``works``: it reaches the goal on this
-    version; None: not known.
+    version; None: not known. ``grade`` is the sandbox's; nothing if none was used.
     """
 
     id: str
@@ -124,6 +124,7 @@ class AnswerResult:
     deviations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reuse_key: str = ""
+    grade: str = ""
 
     @property
     def key(self) -> str:

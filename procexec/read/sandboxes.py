@@ -9,6 +9,7 @@ from procexec.errors import UserError
 from procexec.location import Location
 from procexec.model.document import SandboxSpec
 from procexec.read.decode import decode_yaml, place_in_yaml, read_yaml
+from procexec.sandbox.grants import refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,8 @@ def _check(spec: SandboxSpec, path: Path, text: str) -> Iterator[UserError]:
     if not (path.parent / "Dockerfile").is_file():
         yield UserError("there is no Dockerfile beside it", at=at)
     for k, grant in enumerate(spec.grants):
-        where = place_in_yaml(text, ("grants", k, "knob"), file=str(path))
-        yield UserError(f"`{grant.knob}` cannot be granted to a sandbox", at=where)
+        if why := refusal(grant):
+            yield UserError(why, at=place_in_yaml(text, ("grants", k), file=str(path)))
     for place, pattern, groups in _patterns(spec):
         wrong = _wrong(pattern, groups)
         if wrong:

@@ -1,7 +1,7 @@
 """The durable results of a run: one row a line, on the disk before anybody is told so.
 
 A row is canonical JSON (ASCII, sorted keys) whose last member ``~`` is the BLAKE2b checksum of the
-row without it. The rows of a run are the truth; every other report is made from them.
+row without it; its first, ``#``, is its number, so that a row that was taken out is missed. The rows of a run are the truth; every other report is made from them.
 """
 
 import errno
@@ -26,6 +26,7 @@ from procexec.report.files import sync_folder, write_all, write_atomically
 
 Row = dict[str, object]
 
+_NUMBER = "#"
 _CHECKSUM = b',"~":"%s"}\n'
 _CHECKSUM_BYTES = len(_CHECKSUM % (b"0" * 16))
 
@@ -43,6 +44,7 @@ class Journal:
         self._path = path
         self._fd = fd
         self._size = scan.size
+        self._count = len(scan.rows)
         self._broken = False
         self._lock = Lock()
 
@@ -75,11 +77,11 @@ class Journal:
         Raises:
             StorageError: it is not stored, and no later row will be.
         """
-        line = encoded(row)
         with self._lock:
             if self._broken:
                 raise StorageError(f"cannot write {self._path}: an earlier row was not stored")
-            self._store(line)
+            self._store(encoded({**row, _NUMBER: self._count + 1}))
+            self._count += 1
 
     def _store(self, line: bytes) -> None:
         """Write and sync; never sync again after a failure: the kernel forgets what it lost."""
@@ -226,11 +228,14 @@ def _scan(file: BinaryIO, path: Path) -> _Scan:
     size = 0
     for line in file:
         try:
-            rows.append(decoded(line))
+            row = decoded(line)
         except ValueError as e:
             if next(file, None) is None:
                 return _Scan(rows, size, line)
             raise _damaged(path, size, len(rows) + 1) from e
+        if row.pop(_NUMBER, len(rows) + 1) != len(rows) + 1:
+            raise _damaged(path, size, len(rows) + 1)
+        rows.append(row)
         size += len(line)
     return _Scan(rows, size, b"")
 

@@ -49,6 +49,8 @@ def _properties(result: AnswerResult) -> Iterator[tuple[str, str]]:
     yield "faithful", _yes_no(result.faithful)
     yield "works", _yes_no(result.works)
     yield "owner", result.owner.value
+    if result.grade:
+        yield "procexec.sandbox.grade", result.grade
     yield "fitness", "unknown" if result.fitness is None else f"{result.fitness:.4g}"
 
 

@@ -83,7 +83,10 @@ def _header(result: AnswerResult, main: Finding | None, versions: Sequence[str])
     on = f"{result.product} {', '.join(versions)}".strip() if versions else suite_name(result)
     told = main.message if main is not None else "nothing was found"
     word = result.verdict.value.upper()
-    return f"{word} {one_line(result.id)} on {one_line(on)}: {result.owner} - {one_line(told)}"
+    badge = f" [sandbox grade {result.grade}]" if result.grade not in ("", "A") else ""
+    return (
+        f"{word} {one_line(result.id)} on {one_line(on)}{badge}: {result.owner} - {one_line(told)}"
+    )
 
 
 def _row(label: str, text: str) -> str:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from procexec.model.document import Service
+from procexec.model.document import Grant, Service
 from procexec.model.run import CommandResult, Event
 from procexec.model.state import FileFacts
 from procexec.model.step import Input
@@ -37,6 +37,7 @@ class SandboxRequest:
     processes: int = 0
     prompts: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    grants: tuple[Grant, ...] = ()
     services: tuple[Service, ...] = ()
 
 

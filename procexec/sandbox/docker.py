@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit
 from typing import Any
 
 import docker
@@ -24,6 +25,7 @@ from pexpect.socket_pexpect import SocketSpawn
 from requests.exceptions import RequestException
 
 from procexec.errors import FixtureError, PassingError, SandboxError, WreckedError
+from procexec.model.document import Grant
 from procexec.model.run import CommandResult, Ending, Event
 from procexec.model.state import FileFacts
 from procexec.sandbox import (
@@ -33,13 +35,14 @@ from procexec.sandbox import (
     FixtureImage,
     SandboxRequest,
     ScriptResult,
+    grants,
 )
 from procexec.sandbox import overlay as overlays
 from procexec.sandbox.names import FIXTURE, RUNNING
 from procexec.sandbox.overlay import DIGEST_BYTES
 from procexec.sandbox.owner import RUN, Owner
 from procexec.sandbox.processes import KILL_ALL, OOM_KILLS, WAITS
-from procexec.sandbox.seccomp import profile
+from procexec.sandbox.seccomp import profile, profile_file
 from procexec.sandbox.services import running, start_all, stop
 from procexec.sandbox.session import (
     BEGIN,
@@ -54,7 +57,6 @@ from procexec.sandbox.session import (
 )
 from procexec.sandbox.witness import OUT_OF_MEMORY, Witness, touched
 
-CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 SETTLE = 10.0
 DYING = 2.0  # seconds in which the engine has noticed that a container ended
 NOTICED = 0.3  # seconds in which the engine tells of a kill that ended a script
@@ -98,6 +100,8 @@ class DockerProvider:
     lock: threading.Lock = field(default_factory=threading.Lock)
     fixtures: dict[str, threading.Lock] = field(default_factory=dict)
     too_big: set[str] = field(default_factory=set)
+    is_podman: bool | None = None
+    effective: dict[tuple[Grant, ...], grants.Effective] = field(default_factory=dict)
 
     @contextmanager
     def start(self, request: SandboxRequest) -> Iterator["DockerSandbox"]:
@@ -112,6 +116,8 @@ class DockerProvider:
                     with engine_errors("starting a container"):
                         sandbox.deliver(request.scripts)
                         _start(container)
+                    if request.grants not in self.effective:
+                        self.effective[request.grants] = sandbox.checked()
                     start_all(sandbox, request.services)
                     yield sandbox
                 finally:
@@ -217,17 +223,14 @@ class DockerProvider:
             use_config_proxy=False,
             network_mode="none",
             cap_drop=["ALL"],
-            cap_add=list(CAPABILITIES),
-            security_opt=["no-new-privileges=true", "seccomp=" + profile()],
+            cap_add=list(grants.capabilities(request.grants)),
+            security_opt=list(self._security(request)),
             pids_limit=512,
             mem_limit=request.memory,
             memswap_limit=request.memory,
             nano_cpus=1_000_000_000,
             oom_score_adj=500,
-            ulimits=[
-                Ulimit(name="core", soft=0, hard=0),
-                Ulimit(name="fsize", soft=4 << 30, hard=4 << 30),
-            ],
+            ulimits=list(self._limits()),
             shm_size="64m",
             ipc_mode="private",
             log_config=LogConfig(type="none"),
@@ -239,10 +242,33 @@ class DockerProvider:
             labels=self.owner.labels(request.label),
         )
 
+    def _security(self, request: SandboxRequest) -> Iterator[str]:
+        if grants.keeps_privileges(request.grants):
+            yield "no-new-privileges=true"
+        text = profile(grants.capabilities(request.grants))
+        yield f"seccomp={profile_file(text) if self._podman() else text}"
+
+    def _limits(self) -> Iterator[Ulimit]:
+        """Yield what one process may have; Podman asks for more files than it may have itself."""
+        yield Ulimit(name="core", soft=0, hard=0)
+        yield Ulimit(name="fsize", soft=4 << 30, hard=4 << 30)
+        if self._podman():
+            most = getrlimit(RLIMIT_NOFILE)[1]
+            yield Ulimit(name="nofile", soft=most, hard=most)
+            yield Ulimit(name="nproc", soft=4096, hard=4096)
+
+    def _podman(self) -> bool:
+        """Tell whether the engine is Podman: it wants a profile's path, where others want its text."""
+        if self.is_podman is None:
+            parts = self.client.version().get("Components") or []
+            self.is_podman = any("Podman" in str(part.get("Name")) for part in parts)
+        return self.is_podman
+
 
 def _fixture_key(request: SandboxRequest, script: str) -> str:
     services = "".join(f"\0{s.name}\0{s.ready}\0{s.stop}" for s in request.services)
-    return f"{request.image}\0{request.user}\0{request.workdir}{services}\0{script}"
+    granted = "".join(f"\0{g.knob} {g.value}" for g in request.grants)
+    return f"{request.image}\0{request.user}\0{request.workdir}{services}{granted}\0{script}"
 
 
 def _fixture_image(image: Image) -> FixtureImage:
@@ -302,7 +328,7 @@ class DockerSandbox:
             try:
                 result = self._run_somewhere(text, timeout, dialog)
             except _GONE:
-                if not self.shells or self._is_running():
+                if not self.shells or not self._ends():
                     raise
                 result = CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
         if result.succeeded:
@@ -428,6 +454,39 @@ class DockerSandbox:
         if self._told_of_end() == self.session.nonce:
             raise PassingError("the engine held back the terminal's stream after the step's end")
 
+    def checked(self) -> grants.Effective:
+        """Return what holds in the container, read back from the engine and from inside.
+
+        Raises:
+            SandboxError: it is other than was asked for.
+        """
+        found = self._effective()
+        if wrong := list(grants.differences(self.request.grants, found)):
+            raise SandboxError(
+                f"the engine made a sandbox that is not as was asked for: {'; '.join(wrong)}",
+                hint="procexec sandbox doctor",
+            )
+        return found
+
+    def _effective(self) -> grants.Effective:
+        with engine_errors("looking at a container"):
+            details = self.client.api.inspect_container(str(self.container.id))
+        host: dict[str, Any] = details["HostConfig"]
+        told = self._exec("cat /proc/self/status", user="0", cwd="/", timeout=10).output
+        status = {name: value.strip() for name, _, value in _pairs(told)}
+        if not {"CapBnd", "NoNewPrivs", "Seccomp"} <= status.keys():
+            raise PassingError("a process of the sandbox could not be looked at")
+        return grants.Effective(
+            capabilities=grants.names_of(int(status.get("CapBnd", "0"), 16)),
+            no_new_privileges=status.get("NoNewPrivs") == "1",
+            seccomp=status.get("Seccomp") == "2",
+            network=str(host.get("NetworkMode")),
+            privileged=bool(host.get("Privileged")),
+            mounts=len(host.get("Binds") or []),
+            memory=int(host.get("Memory") or 0),
+            processes=int(host.get("PidsLimit") or 0),
+        )
+
     def _told_of_end(self) -> str:
         """Return the word of the last step that ended, as its shell left it."""
         try:
@@ -440,6 +499,10 @@ class DockerSandbox:
         """Tell whether the sandbox ended with its shell; a dying one still counts as running."""
         if shell_status not in (None, *_KILLED):
             return not self._is_running()
+        return self._ends()
+
+    def _ends(self) -> bool:
+        """Tell whether the container has ended, or is about to: engines notice it a little late."""
         deadline = time.monotonic() + DYING
         while self._is_running():
             if time.monotonic() > deadline or self._answers():
@@ -694,6 +757,10 @@ _READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 _PORTION = 60_000  # bytes: an argument may have 128 KiB
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str, str]]:
+    return (line.partition(":") for line in text.split("\n"))
 
 
 def _start(container: Container) -> None:

@@ -28,6 +28,7 @@ from procexec.sandbox.engine import ensure
 from procexec.sandbox.images import list_images
 from procexec.sandbox.names import FIXTURE
 from procexec.sandbox.owner import RUN, this_process
+from tests.engines import podman
 from tests.fakes import FakeProvider, FakeSandbox, asking, printed
 
 SAY_ENV = 'echo "mode is $MODE"'
@@ -90,7 +91,7 @@ def _docker(client: DockerClient) -> World:
 
 
 def _image(client: DockerClient) -> str:
-    return next(str(i.id) for i in list_images(client) if i.tag.startswith("procexec/git:"))
+    return next(str(i.id) for i in list_images(client) if "procexec/git:" in i.tag)
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +101,25 @@ def client() -> Iterator[DockerClient]:
     client.close()
 
 
-@pytest.fixture(params=["fake", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.fixture(scope="module")
+def other_client(client: DockerClient) -> Iterator[DockerClient]:
+    tag = next(i.tag for i in list_images(client) if "procexec/git:" in i.tag)
+    with podman(client, tag) as other:
+        yield other
+
+
+ENGINES = [pytest.param(name, marks=pytest.mark.docker) for name in ("docker", "podman")]
+
+
+@pytest.fixture(params=["fake", *ENGINES])
 def world(request: pytest.FixtureRequest) -> World:
-    if request.param == "fake":
-        return _fake()
-    return _docker(request.getfixturevalue("client"))
+    match request.param:
+        case "fake":
+            return _fake()
+        case "docker":
+            return _docker(request.getfixturevalue("client"))
+        case _:
+            return _docker(request.getfixturevalue("other_client"))
 
 
 @pytest.fixture
@@ -345,11 +360,15 @@ def test_variables_and_functions_are_restored_in_a_new_shell(real: DockerSandbox
         "(while :; do sleep 63 & wait; done) & read -r x",
     ],
 )
-def test_no_process_of_a_step_that_is_stuck_survives(real: DockerSandbox, step: str) -> None:
-    result = _run(real, step, timeout=1.5)
+@pytest.mark.parametrize("engine", ["client", "other_client"], ids=["docker", "podman"])
+def test_no_process_of_a_step_that_is_stuck_survives(
+    request: pytest.FixtureRequest, engine: str, step: str
+) -> None:
+    with _docker(request.getfixturevalue(engine)).start() as sandbox:
+        result = _run(sandbox, step, timeout=1.5)
 
-    assert result.ending in (Ending.TIMED_OUT, Ending.WAITS_FOR_INPUT)
-    assert _others(real) == []
+        assert result.ending in (Ending.TIMED_OUT, Ending.WAITS_FOR_INPUT)
+        assert _others(sandbox) == []
 
 
 def _others(sandbox: Sandbox) -> list[str]:
@@ -358,8 +377,8 @@ def _others(sandbox: Sandbox) -> list[str]:
         'for p in /proc/[0-9]*; do [ ${p#/proc/} = $$ ] || tr "\\0" " " < $p/cmdline; echo; done'
     )
     lines = sandbox.execute(script, user="root", cwd="/", timeout=10).output.split("\n")
-    own = ("tail -f /dev/null ", "/sbin/docker-init -- tail -f /dev/null ")
-    return [line for line in lines if line and line not in own]
+    own = ("tail -f /dev/null ", "-init -- tail -f /dev/null ")
+    return [line for line in lines if line and not line.endswith(own)]
 
 
 @pytest.mark.docker

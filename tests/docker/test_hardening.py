@@ -14,24 +14,15 @@ from docker.models.containers import Container
 
 from procexec.model.run import Ending
 from procexec.sandbox import Dialog, SandboxRequest
-from procexec.sandbox.docker import CAPABILITIES, DockerProvider, DockerSandbox
+from procexec.sandbox.docker import DockerProvider, DockerSandbox
 from procexec.sandbox.engine import ensure
+from procexec.sandbox.grants import DEFAULT, NUMBERS
 from procexec.sandbox.images import list_images
 from procexec.sandbox.owner import ANSWER, KEPT, RUN, Owner, reap, this_process
 
 pytestmark = pytest.mark.docker
 
-# linux/capability.h
-NUMBERS = {
-    "CHOWN": 0,
-    "DAC_OVERRIDE": 1,
-    "FOWNER": 3,
-    "FSETID": 4,
-    "KILL": 5,
-    "SETGID": 6,
-    "SETUID": 7,
-}
-ASKED = sum(1 << NUMBERS[name] for name in CAPABILITIES)
+ASKED = sum(1 << NUMBERS[name] for name in DEFAULT)
 SECCOMP_FILTER = "2"
 
 HOLD = """

@@ -221,3 +221,16 @@ def test_e12_a_run_keeps_the_image_that_it_began_with(
 
     assert done.code == 0, done.told
     assert len(bench.rows) == 5
+
+
+def test_e10_an_answer_that_ends_its_sandbox_while_that_is_looked_at_fails(tmp_path: Path) -> None:
+    goal = [{"id": "noted", "run": "sleep 3; cat /root/note", "exit": 0}]
+    bench = make_bench(tmp_path / "root", user="root", workdir="/root", goal=goal)
+    late = "echo done > ~/note\n(sleep 1.5; kill -TERM 1) >/dev/null 2>&1 &"
+    bench.write({"late": f"Do:\n\n```sh\n{late}\n```\n", "right": RIGHT})
+
+    done = bench.run()
+
+    assert done.code == 1
+    assert bench.verdicts == {"late": Verdict.FAIL, "right": Verdict.PASS}
+    assert "killed the sandbox" in done.said

@@ -14,7 +14,8 @@ from docker import DockerClient
 
 from procexec.model.run import CommandResult, Ending
 from procexec.sandbox import Dialog, Sandbox, SandboxRequest
-from procexec.sandbox.docker import CAPABILITIES, DockerProvider, DockerSandbox
+from procexec.sandbox.docker import DockerProvider, DockerSandbox
+from procexec.sandbox.grants import DEFAULT
 from tests.hostile.catalogue import FOLDER
 
 pytestmark = pytest.mark.docker
@@ -147,7 +148,7 @@ def test_x11_a_setuid_program_gives_no_other_user(
 def test_x15_the_kernel_tells_exactly_what_was_asked_for(
     inside: DockerSandbox, process: str
 ) -> None:
-    asked = sum(1 << NUMBERS.index(name) for name in CAPABILITIES)
+    asked = sum(1 << NUMBERS.index(name) for name in DEFAULT)
     told = inside.execute(f"cat /proc/{process}/status", user="root", cwd="/", timeout=10).output
     status = dict(line.split(":\t", 1) for line in told.split("\n") if ":\t" in line)
 

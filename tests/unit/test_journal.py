@@ -176,7 +176,7 @@ def test_a_full_disk_stops_the_journal_at_the_last_good_row(
             journal.append({"id": 2})
 
     assert raised.value.exit_code == 4
-    assert path.read_bytes() == encoded({"id": 0})
+    assert path.read_bytes() == encoded({"id": 0, "#": 1})
 
 
 def test_an_interrupted_row_leaves_no_trace(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,3 +265,15 @@ def test_a_failed_replacement_leaves_the_old_file_and_no_litter(
 
     assert path.read_bytes() == b"old"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_row_that_was_taken_out_is_missed(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with Journal.open(path) as journal:
+        for number in range(3):
+            journal.append({"n": number})
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+
+    with pytest.raises(StorageError, match=f"row 2, at byte {len(lines[0])}"):
+        read_rows(path)

@@ -7,8 +7,8 @@ import pytest
 from procexec.sandbox.seccomp import profile
 
 
-def _allowed() -> set[str]:
-    rules = json.loads(profile())["syscalls"]
+def _allowed(*capabilities: str) -> set[str]:
+    rules = json.loads(profile(capabilities))["syscalls"]
     return {
         name
         for rule in rules
@@ -32,3 +32,9 @@ def test_what_reaches_into_the_kernel_is_refused(name: str) -> None:
 
 def test_anything_unknown_is_refused() -> None:
     assert json.loads(profile())["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+def test_a_granted_capability_brings_its_calls_and_no_others() -> None:
+    assert _allowed("SYS_CHROOT") - _allowed() == {"chroot"}
+    assert "process_vm_readv" in _allowed("SYS_PTRACE") - _allowed()
+    assert _allowed("NET_BIND_SERVICE") == _allowed()
