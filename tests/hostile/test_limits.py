@@ -59,7 +59,7 @@ def test_s06_files_without_end_are_stopped_near_the_limit_and_the_space_comes_ba
     assert result.ending is Ending.DISK_LIMIT
     print(f"\nS06: ended at {size / MIB:.0f} MiB, limit {limit / MIB:.0f} MiB")
     assert limit < size < limit + 350 * MIB  # one file and what is written between two looks
-    assert _free(root) > before - 100 * MIB
+    assert _free(root) > before - limit // 2  # others write, too
 
 
 def _free(root: Path) -> int:
