@@ -325,7 +325,9 @@ def test_i27_a_sandbox_cannot_take_the_host(world: World, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("knob", "value"),
-    [("cap_add", "SYS_ADMIN"), ("privileged", "true"), ("network", "host"), ("volumes", "/:/host"),
+    [("capability", "SYS_ADMIN"),
+        ("capability", "MKNOD"),
+        ("cap_add", "SYS_ADMIN"), ("privileged", "true"), ("network", "host"), ("volumes", "/:/host"),
      ("volumes", "/var/run/docker.sock"), ("pid", "host"), ("seccomp", "unconfined")],
 )  # fmt: skip
 def test_i27_no_grant_gives_the_host_away(world: World, knob: str, value: str) -> None:
