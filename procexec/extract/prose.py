@@ -84,6 +84,7 @@ _GUI = re.compile(
 )
 _LOOKS = re.compile(
     r"(?i)^\W*(?:then |now |next,? |finally,? )?(?:open|visit|go to|browse to|navigate to)\b"
+    r".*(?:https?://|\bbrowser\b)"
 )
 _ACTS = re.compile(
     r"(?i)\b(?:click|press|choose|select|pick|add|enter|create|change|log ?in|sign ?in|set|install|upload|tick|drag)\b"

@@ -17,6 +17,7 @@ from procexec.model.step import (
     AnswerStep,
     Command,
     Extraction,
+    FileEdit,
     FileWrite,
     Input,
     Manual,
@@ -74,7 +75,7 @@ def _step(step: AnswerStep) -> dict[str, Any]:
         "at": f"{step.line}:{step.column}",
     }
     match step.action:
-        case FileWrite(content=content):
+        case FileWrite(content=content) | FileEdit(content=content):
             record["content"] = content
         case Input(keys=keys, prompt=prompt):
             record["keys"] = keys
@@ -262,7 +263,7 @@ def test_a_command_of_a_code_block_stands_where_it_says(markdown: str) -> None:
 
 def _first_line(step: AnswerStep) -> str:
     match step.action:
-        case FileWrite(content=content):
+        case FileWrite(content=content) | FileEdit(content=content):
             return content.split("\n")[0]
         case Input(keys=keys):
             return keys[0].rstrip("\r")
