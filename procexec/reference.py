@@ -13,14 +13,15 @@ from procexec.compare.facts import Scope, changes
 from procexec.compare.mask import learn
 from procexec.compare.observe import Look, observe
 from procexec.execute.plan import documented_plan
-from procexec.execute.replay import Replay, replay
+from procexec.execute.replay import Replay, Watched, replay
 from procexec.model.document import Check, Procedure, SandboxSpec, Step
 from procexec.model.plan import Plan
+from procexec.model.run import CommandResult, Ending
 from procexec.model.state import ObservedState, Reference, ReferenceStep
 from procexec.sandbox import SandboxProvider, SandboxRequest
 from procexec.shell.atoms import ShellKnowledge
 
-ENGINE_VERSION = "2"
+ENGINE_VERSION = "3"
 SECOND_HOST = "workbench"
 SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
 
@@ -70,6 +71,7 @@ class Bench:
             grants=self.spec.grants,
             prompts=self.prompts,
             scripts=tuple(scripts),
+            hidden=(*self.spec.ignore, *(g for view in self.spec.views for g in view.hides)),
             services=tuple(s for s in self.spec.services if s.name in self.running),
         )
 
@@ -207,6 +209,15 @@ def _run(
         return done, observe(sandbox, bench.look(*bench.procedure.goal))
 
 
+def _moves_shell(result: CommandResult, cwd: str, watched: Watched | None) -> bool:
+    """Tell whether a step changed the shell itself: its directory, its variables, which one it is."""
+    if result.ending is Ending.ENTERED or (bool(result.cwd) and result.cwd != cwd):
+        return True
+    if watched is None or not watched.before.exported:
+        return False
+    return watched.before.exported != watched.after.exported
+
+
 def _steps(
     bench: Bench, plan: Plan, owners: list[str], done: Replay, steps: Sequence[Step]
 ) -> list[ReferenceStep]:
@@ -217,7 +228,7 @@ def _steps(
     for planned, result in zip(plan.steps, done.results, strict=True):
         watched = done.watched.get(planned.index)
         effect = changes(watched.before, watched.after, bench.scope) if watched else ()
-        moved = bool(result.cwd) and result.cwd != cwd
+        moved = _moves_shell(result, cwd, watched)
         cwd = result.cwd or cwd
         for index in (planned.index, *planned.reply_steps):
             name = owners[index]

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from procexec.errors import PassingError, SandboxError, WreckedError
 from procexec.model.document import Check, View
 from procexec.model.state import CheckResult, ObservedState
-from procexec.sandbox import Sandbox
+from procexec.sandbox import SCRATCH, Sandbox
 
 EACH = 20  # seconds for one look; who makes it hang has a look that finds nothing
 MORE = 20  # seconds for all that is around them
 LOOK_BYTES = 1 << 20  # of what one look prints
 TOOLS = frozenset(
     ["/usr/bin/timeout", "/usr/bin/bash", "/bin/bash", "/usr/bin/head", "/etc/ld.so.preload"]
+)
+
+EXPORTED = (
+    f"grep -E '^declare -[a-zA-Z]*x ' {SCRATCH}/state/shell"
+    " | grep -vE '^declare -[a-zA-Z]*x (_|SHLVL|PWD|OLDPWD|LINES|COLUMNS)(=|$)'"
 )
 
 
@@ -38,6 +43,7 @@ def observe(sandbox: Sandbox, look: Look) -> ObservedState:
     """
     files = sandbox.changes()
     commands = [(f"view {v.name}", v.run, v.user or look.user) for v in look.views]
+    commands.append(("exported", EXPORTED, look.user))
     commands += [(f"check {c.id}", _command(c), c.user or look.user) for c in look.checks]
     try:
         told = _run_all(sandbox, commands, look.workdir)
@@ -53,6 +59,7 @@ def observe(sandbox: Sandbox, look: Look) -> ObservedState:
         views={v.name: _lines(told[f"view {v.name}"].output) for v in look.views},
         checks=tuple(_held(c, told[f"check {c.id}"]) for c in look.checks),
         cwd=sandbox.cwd,
+        exported=_lines(told["exported"].output),
     )
 
 

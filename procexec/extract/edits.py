@@ -164,7 +164,7 @@ def _creates(lead: str, path: str) -> bool:
         lead,
     ):
         return True
-    m = _CREATES.search(lead)
+    m = _CREATES.search(re.sub(r"`[^`]*`", "``", lead))
     return m is not None and not _AT_END.search(lead)
 
 

@@ -9,6 +9,7 @@ from procexec.extract.decline import decline_in
 from procexec.extract.edits import Told, edit_of, files_named, looked_for
 from procexec.extract.fenced import (
     SHELL,
+    dialogue,
     from_code,
     goes_on,
     is_shown,
@@ -73,6 +74,10 @@ _BELOW = re.compile(
 )
 _WILL_ASK = re.compile(
     r"(?i)\b(?:when|if|as soon as) (?:you are |it |the \w+ )?(?:asked|prompted|asks|prompts)\b"
+)
+_MAY_FAIL = re.compile(
+    r"(?i)(?:\bthe (?P<which>first|second|third|last)(?: one| command| line)?|`(?P<code>[^`]+)`)\s+"
+    r"(?:may|might|can|could|will|is allowed to)\s+(?:\w+ )?(?:fail|complain|remark|warn|report|print|say|exit|return|show)\b"
 )
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
 _OPENS_EDITOR = re.compile(
@@ -178,6 +183,8 @@ class _Reader:
             elif block.kind is BlockKind.PROSE and not _TAB.match(block.text):
                 self._take(from_prose(block, self._context(k), self.hints))
                 self.announced = self._announced(k)
+            if block.kind is BlockKind.PROSE:
+                self._expect_failure(k)
             if block.kind in (BlockKind.PROSE, BlockKind.HEADING):
                 self.lead, self.lead_item = block.prose, block.item
                 self._remember_file(block)
@@ -241,6 +248,18 @@ class _Reader:
         if not asks or after is None or after.language not in SHELL:
             return ()
         return tuple(range(block.line, after.line))
+
+    def _expect_failure(self, k: int) -> None:
+        """Mark the step of the block above of which this text says that it may fail."""
+        m = _MAY_FAIL.search(self.blocks[k].prose)
+        if m is None or not k or self.blocks[k - 1].kind is not BlockKind.CODE:
+            return
+        start = self.blocks[k - 1].line
+        mine = [j for j, s in enumerate(self.steps) if start <= s.line < self.blocks[k].line]
+        wanted = {"first": mine[:1], "second": mine[1:2], "third": mine[2:3], "last": mine[-1:]}
+        named = [j for j in mine if m["code"] and m["code"] in self.steps[j].action.text]
+        for j in named or wanted.get((m["which"] or "").lower(), []):
+            self.steps[j] = replace(self.steps[j], expects_failure=True)
 
     def _reply_after(self) -> None:
         """Move replies that the text before a block announces behind the command that asks."""
@@ -306,6 +325,7 @@ class _Reader:
             and block.prose.rstrip(" *_").endswith(":")
             and following.language in SHELL
             and not is_shown(following, block.prose, self.hints)
+            and not dialogue(following, self.hints)
         )
         edited = last is not None and isinstance(last.action, Input)
         return Context(
@@ -315,6 +335,7 @@ class _Reader:
             leads_to_code=leads,
             session=self._session(),
             file=self.file,
+            before_code=following is not None and following.kind is BlockKind.CODE,
         )
 
     def _session(self) -> SessionProgram | None:

@@ -80,9 +80,24 @@ def from_code(block: Block, prose: str, hints: Hints) -> Found:
         return _none(block, SkipReason.OTHER_LANGUAGE)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
+    if block.language in _UNTAGGED and (told := dialogue(block, hints)):
+        return Found(steps=told)
     if is_shown(block, prose, hints):
         return _none(block, SkipReason.OUTPUT)
     return _script(block, prose, hints)
+
+
+def dialogue(block: Block, hints: Hints) -> tuple[AnswerStep, ...]:
+    """Return the replies of a block that shows nothing but questions, some with what is typed."""
+    lines = [(k, line) for k, line in enumerate(block.text.split("\n")) if line.strip()]
+    told = [hints.question_on(line) for _, line in lines]
+    if len(lines) < 2 or not all(told):
+        return ()
+    return tuple(
+        _typed_reply(*asked, line=block.line + k, column=block.column)
+        for (k, _), asked in zip(lines, told, strict=True)
+        if asked
+    )
 
 
 def is_shown(block: Block, prose: str, hints: Hints) -> bool:

@@ -54,6 +54,14 @@ class Hints:
             return line[m.end() :]
         return None
 
+    def question_on(self, line: str) -> tuple[str, str] | None:
+        """Return the question that a line begins with and what is typed behind it, maybe nothing."""
+        for pattern in self.prompts:
+            m = re.match(re.sub(r"(?:\\s\*)?\$$", "", pattern), line)
+            if m and m.end():
+                return m[0].strip(), line[m.end() :].strip()
+        return None
+
     def reply_on(self, line: str) -> tuple[str, str] | None:
         """Return prompt and reply of an output line that ends in a typed reply, or None."""
         for pattern in (*self.prompts, *_GENERIC_PROMPTS):

@@ -47,6 +47,9 @@ _STATEMENT_AFTER = re.compile(
     r"prints|lists|would|can|cannot|can't|wipes?|leaves|writes|makes|reads|creates|deletes|removes|"
     r"needs|refuses|opens)\b"
 )
+_NOW_TELLS = re.compile(
+    r"(?i)^\s*(?:now|then) (?:prints|shows|lists|reports|gives|returns|works|passes)\b"
+)
 _STEP_HEADER = re.compile(r"(?i)(?:#|no\.?|nr\.?|steps?|schritte?|passo|passi)$")
 _THEN_AFTER = re.compile(
     r"(?i)^\s*[,;]?\s*(?:and |und |e )?(?:then|followed by|afterwards|dann|danach|poi|quindi)\b(?! \w+s\b)"
@@ -133,6 +136,7 @@ class Context:
     leads_to_code: bool
     session: SessionProgram | None = None
     file: str = ""
+    before_code: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,6 +370,8 @@ def _is_told(s: _Sentence, block: Block) -> bool:
         return True
     if s.starts_item and (block.ordered or not _IS_SAID.match(s.after)):
         return True
+    if _NOW_TELLS.match(s.after) and not s.before.strip(" *_("):
+        return True
     if _STATEMENT_AFTER.match(s.after):
         return False
     if s.starts_item:
@@ -474,6 +480,8 @@ def _edits(block: Block, context: Context) -> Iterator[AnswerStep]:
             continue
         told = tuple(edits_in(text, file, spans[0].line, spans[0].column))
         yield from told
+        if context.before_code and block.prose.rstrip().endswith(text.rstrip()):
+            continue
         if not told and _EDITED_BY_HAND.search(text) and not _NOT_NOW.search(text):
             yield AnswerStep(
                 action=Manual(text=text),

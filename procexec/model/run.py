@@ -7,6 +7,7 @@ from enum import StrEnum
 class Ending(StrEnum):
     """How a step ended; one that stays holds its terminal: a server, or a program left open.
 
+    One that entered opened a shell inside the session's, in which the next steps run.
     An edit is unclear whose place nobody could tell; its result's ``note`` says why.
     """
 
@@ -19,6 +20,7 @@ class Ending(StrEnum):
     OUT_OF_MEMORY = "out-of-memory"
     SANDBOX_DIED = "sandbox-died"
     STAYS = "stays"
+    ENTERED = "entered"
     UNCLEAR = "unclear"
     NOT_RUN = "not-run"
 
@@ -57,7 +59,7 @@ class CommandResult:
     def succeeded(self) -> bool:
         if self.error:
             return False
-        if self.ending is Ending.STAYS:
+        if self.ending in (Ending.STAYS, Ending.ENTERED):
             return True
         return self.exit_code == 0 and self.ending in (Ending.EXITED, Ending.SHELL_ENDED)
 

@@ -32,7 +32,8 @@ class ObservedState:
     """A sandbox at one moment, as seen from outside the session.
 
     ``files`` are the paths that differ from the image (None: deleted); ``before`` are the same
-    paths in the image. ``views`` maps a view's name to its lines, a multiset.
+    paths in the image. ``views`` maps a view's name to its lines, a multiset. ``exported`` are the
+    variables that the session's shell hands on, as its last step left them.
     """
 
     files: dict[str, FileFacts | None] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class ObservedState:
     views: dict[str, tuple[str, ...]] = field(default_factory=dict)
     checks: tuple[CheckResult, ...] = ()
     cwd: str = ""
+    exported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -111,7 +113,7 @@ class ReferenceStep:
 
     @property
     def succeeded(self) -> bool:
-        return not self.error and (self.exit_code == 0 or self.ending == "stays")
+        return not self.error and (self.exit_code == 0 or self.ending in ("stays", "entered"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ class SandboxRequest:
 
     ``image`` is an image id. ``hostname`` and ``timezone`` are what the reference runs vary.
     ``scripts`` are texts that ``run`` will be given: delivered before the start, they cost nothing.
+    ``hidden`` are globs of paths that count for no change, and are not read.
     ``services`` are started before it is given; a fixture is asked which of them it left running.
     """
 
@@ -39,6 +40,7 @@ class SandboxRequest:
     scripts: tuple[str, ...] = ()
     grants: tuple[Grant, ...] = ()
     services: tuple[Service, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

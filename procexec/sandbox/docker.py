@@ -112,6 +112,7 @@ class DockerProvider:
                 witness = Witness(self.client, str(container.id))
             with witness:
                 sandbox = DockerSandbox(self.client, container, request, witness, self.too_big)
+                sandbox.hidden = overlays.Hidden(request.hidden)
                 try:
                     with engine_errors("starting a container"):
                         sandbox.deliver(request.scripts)
@@ -309,6 +310,7 @@ class DockerSandbox:
     new_terminal: bool = False
     shells: int = 0
     dirs: overlays.OverlayDirs | None = None
+    hidden: overlays.Hidden = overlays.NOTHING
     last_cwd: str = ""
     seen: list[Event] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -589,13 +591,14 @@ class DockerSandbox:
     def _reader(self) -> Reader:
         """Ask who reads from the terminal; other users' processes are asked as those users."""
         asked: set[str] = set()
-        shell = self.session.pid if self.session and self.held else 0
+        main = self.session.pid if self.session else 0
+        shell = main if self.held else 0
         users = [self.request.user]
         while users:
             asked.add(user := users.pop())
             try:
                 words = self._exec(
-                    f"shell={shell}\n{WAITS}", user=user, cwd="/", timeout=5
+                    f"main={main} shell={shell}\n{WAITS}", user=user, cwd="/", timeout=5
                 ).output.split()
             except SandboxError:
                 return Reader.NOBODY
@@ -666,9 +669,13 @@ class DockerSandbox:
         if self.dirs is None:
             self.dirs = self._overlay_dirs()
         if self.dirs is not None and self.dirs.readable:
-            files = overlays.changed(self.dirs)
+            files = overlays.changed(self.dirs, self.hidden)
             return Changes(files=files, before=overlays.before(self.dirs, list(files)))
         return self._changes_by_diff()
+
+    def _is_hidden(self, path: str) -> bool:
+        above = (path[:k] for k in range(1, len(path)) if path[k] == "/")
+        return self.hidden.path(path) or any(map(self.hidden.tree, above))
 
     def _overlay_dirs(self) -> overlays.OverlayDirs | None:
         with engine_errors("looking at a container"):
@@ -687,7 +694,8 @@ class DockerSandbox:
         """
         with engine_errors("comparing a container with its image"):
             rows = self.client.api.diff(str(self.container.id)) or []
-        kinds = {row["Path"]: row["Kind"] for row in rows if not _is_ours(row["Path"])}
+        told = {row["Path"]: row["Kind"] for row in rows if not _is_ours(row["Path"])}
+        kinds = {path: kind for path, kind in told.items() if not self._is_hidden(path)}
         gone = {path for path, kind in kinds.items() if kind == 2}
         facts = self._facts([path for path in kinds if path not in gone])
         files: dict[str, FileFacts | None] = dict.fromkeys(sorted(gone))

@@ -8,10 +8,12 @@ an open directory and refuses links.
 import hashlib
 import os
 import posixpath
+import re
 import stat
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from fnmatch import translate
 from pathlib import Path
 
 from procexec.model.state import FileFacts
@@ -31,6 +33,24 @@ LEFT_OUT = frozenset([SCRATCH, "/dev", "/proc", "/sys", "/run", "/etc/hosts", "/
 }
 
 
+class Hidden:
+    """Paths that count for nothing, by globs; one that ends in ``/**`` takes a whole tree with it."""
+
+    def __init__(self, globs: Sequence[str] = ()) -> None:
+        trees = [glob.removesuffix("/**") for glob in globs if glob.endswith("/**")]
+        self._paths = re.compile("|".join(map(translate, [*globs, *trees])) or r"(?!)")
+        self._trees = re.compile("|".join(map(translate, trees)) or r"(?!)")
+
+    def path(self, path: str) -> bool:
+        return self._paths.match(path) is not None
+
+    def tree(self, path: str) -> bool:
+        return self._trees.match(path) is not None
+
+
+NOTHING = Hidden()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayDirs:
     """Where a container's own layer is, and the layers below it, the topmost first."""
@@ -43,14 +63,15 @@ class OverlayDirs:
         return os.access(self.upper, os.R_OK | os.X_OK)
 
 
-def changed(dirs: OverlayDirs) -> dict[str, FileFacts | None]:
+def changed(dirs: OverlayDirs, hidden: Hidden = NOTHING) -> dict[str, FileFacts | None]:
     """Return the paths of the upper directory with their facts; None: deleted.
 
+    What is ``hidden`` is not read, a hidden directory with all that stands below it.
     Directories that stand below unchanged are left out. ``MORE`` stands for what is beyond the limit.
     """
     owners = _owners(dirs)
     found: dict[str, FileFacts | None] = {}
-    for path, facts in _walk(dirs, owners):
+    for path, facts in _walk(dirs, owners, hidden):
         if len(found) >= MAX_PATHS:
             found[MORE] = FileFacts(type="unknown")
             break
@@ -72,18 +93,22 @@ def is_left_out(path: str) -> bool:
     return any("/".join(parts[:k]) in LEFT_OUT for k in range(2, len(parts) + 1))
 
 
-def _walk(dirs: OverlayDirs, owners: dict[int, str]) -> Iterator[tuple[str, FileFacts | None]]:
+def _walk(
+    dirs: OverlayDirs, owners: dict[int, str], hides: Hidden
+) -> Iterator[tuple[str, FileFacts | None]]:
     replaced: set[str] = set()  # directories that hide what stands below them
     for folder, names, files, descriptor in os.fwalk(dirs.upper, follow_symlinks=False):
         at = "/" + os.path.relpath(folder, dirs.upper).removeprefix(".")
-        names[:] = sorted(n for n in names if _joined(at, n) not in LEFT_OUT)
+        names[:] = sorted(
+            n for n in names if (path := _joined(at, n)) not in LEFT_OUT and not hides.tree(path)
+        )
         if _is_opaque(descriptor) or posixpath.dirname(at) in replaced:
             replaced.add(at)
             hidden = _names_below(dirs, at) - {*names, *files}
             yield from ((_joined(at, name), None) for name in sorted(hidden))
         for name in (*names, *sorted(files)):
             path = _joined(at, name)
-            if path in LEFT_OUT:
+            if path in LEFT_OUT or hides.path(path):
                 continue
             try:
                 yield path, _facts(descriptor, name, owners)

@@ -30,12 +30,22 @@ kill -CONT $keeper 2>/dev/null; echo done
 # System calls: read 0 (x86_64) or 63 (arm64); a poll or select counts only if the terminal is in a
 # program's own mode (-icanon), else it may be a server waiting for clients. A program that waits on
 # behalf of a child on another terminal, as sudo does, waits for nothing itself: the child is asked.
+# Where another user may not open the terminal, a bash that waits is taken to edit its line.
 # Where /proc/PID/syscall is not told, the wait channel decides.
 # "server": nobody reads, and a process of the foreground group listens on a TCP port.
+# "subshell": a bash that reads what is typed next, but not the session's own, which is $main.
 # $shell is the session's shell, to leave out what holds other terminals; without it all count.
 WAITS = r"""
+raw() {
+ case $(stty -a </proc/$1/fd/0 2>/dev/null) in
+  *-icanon*) return 0;; '') read -r name < /proc/$1/comm; [ "$name" = bash ];; *) return 1;;
+ esac
+}
 who() {
- if [ "$1" != "$2" ]; then echo program; elif [ -r SCRATCH/end ]; then echo shell; else echo lost; fi
+ first=${main:-0}; [ "$first" = 0 ] && first=$2; read -r name 2>/dev/null < /proc/$1/comm
+ if [ "$1" != "$first" ]; then
+  if [ "$name" = bash ] && raw $1; then echo subshell; else echo program; fi
+ elif [ -r SCRATCH/end ]; then echo shell; else echo lost; fi
  exit 0
 }
 kids=
@@ -82,8 +92,7 @@ for d in /proc/[0-9]*; do
   case "$t" in /dev/pts/*|/dev/tty|/dev/console) who $p $leader;; esac;; esac
  case "$s" in 7\ *|23\ *|270\ *|271\ *|72\ *|73\ *)
   t=$(readlink $d/fd/0 2>/dev/null)
-  case "$t" in /dev/pts/*) case $(stty -a <"$t" 2>/dev/null) in
-   *-icanon*) relays $p $tty || who $p $leader;; esac;; esac;; esac
+  case "$t" in /dev/pts/*) if raw $p; then relays $p $tty || who $p $leader; fi;; esac;; esac
  [ -n "$s" ] && continue
  case "$w" in n_tty_read|wait_woken|tty_*) t=$(readlink $d/fd/0 2>/dev/null)
   case "$t" in /dev/pts/*) who $p $leader;; esac;; esac

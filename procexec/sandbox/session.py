@@ -84,6 +84,7 @@ class Reader(StrEnum):
     LOST_SHELL = "lost"
     PROGRAM = "program"
     SERVER = "server"
+    SUBSHELL = "subshell"
 
 
 @dataclass(slots=True)
@@ -93,7 +94,8 @@ class ShellSession:
     ``waiting`` tells which process of the terminal sleeps in a read from it, if any; ``ended``
     gives the shell's exit status after the stream has ended, or None if there is none. ``nonce``
     is the random word of the last step, which the shell leaves in a file when the step has ended.
-    ``pid`` is the shell's, ``stayed`` the step that holds the terminal.
+    ``pid`` is the shell's, ``stayed`` the step that holds the terminal; ``outer`` are the words of
+    the steps that opened the shells which the next step is typed into, the outermost first.
     """
 
     spawn: "SocketSpawn[bytes]"
@@ -107,6 +109,8 @@ class ShellSession:
     nonce: str = ""
     pid: int = 0
     stayed: "_Watch | None" = None
+    outer: list[str] = field(default_factory=list)
+    in_subshell: bool = False
 
     def run(self, number: str, *, timeout: float, dialog: Dialog) -> CommandResult:
         """Run the step that was delivered under a number.
@@ -115,7 +119,9 @@ class ShellSession:
             Interrupted: the shell was gone before the step began.
         """
         self.nonce = secrets.token_hex(8)
-        watch = _Watch(nonce=self.nonce, deadline=time.monotonic() + timeout)
+        watch = _Watch(
+            nonce=self.nonce, deadline=time.monotonic() + timeout, outer=tuple(self.outer)
+        )
         line = (
             f' \\. {SCRATCH}/begin {watch.nonce} "$?" 2>/dev/null;'
             f" \\. {SCRATCH}/steps/{number};{watch.last}"
@@ -167,6 +173,9 @@ class ShellSession:
                 elif at_end:
                     self._type(at_end)
                     at_end = ""
+                elif self.in_subshell:
+                    self.outer.append(watch.nonce)
+                    return watch.result(Ending.ENTERED)
                 else:
                     return watch.result(ending, prompt=prompt)
         except Interrupted:
@@ -174,6 +183,8 @@ class ShellSession:
                 raise
             return watch.result(Ending.SHELL_ENDED, exit_code=self.ended())
         self.cwd = watch.cwd
+        if watch.left in self.outer:  # the shell that an earlier step opened has ended
+            del self.outer[self.outer.index(watch.left) :]
         return watch.result(Ending.EXITED, exit_code=watch.exit_code)
 
     def _wait(self, watch: "_Watch") -> Ending | None:
@@ -192,6 +203,7 @@ class ShellSession:
     def _look(self, watch: "_Watch") -> Ending | None:
         """Look who reads; whatever came meanwhile is newer than what was seen."""
         reader = self.waiting()
+        self.in_subshell = reader is Reader.SUBSHELL
         if reader is Reader.SERVER:
             return Ending.STAYS if watch.quiet() >= SERVES else None
         if reader is Reader.NOBODY or self._hear(watch, LATE):
@@ -279,6 +291,8 @@ class _Watch:
 
     nonce: str
     deadline: float
+    outer: tuple[str, ...] = ()
+    left: str = ""
     begun: bool = False
     end: bool = False
     exit_code: int | None = None
@@ -333,8 +347,10 @@ class _Watch:
 
     def _finish(self, data: bytes) -> bytes:
         mark = f"\x1e{self.nonce}:e:".encode()
-        before, found, after = data.partition(mark)
+        told_by = next((n for n in (self.nonce, *self.outer) if f"\x1e{n}:e:".encode() in data), "")
+        before, found, after = data.partition(f"\x1e{told_by or self.nonce}:e:".encode())
         if found:
+            self.left = told_by if told_by in self.outer else ""
             told, closed, _ = after.partition(b"\x1f")
             if not closed:
                 self.carry = data[len(before) :]
