@@ -77,7 +77,7 @@ def try_out(
         _values(answer, bench.procedure, alignment, extraction.steps),
         bench.knowledge,
     )
-    reference = references.get(bench, alignment.branches)
+    reference = _in_its_time(bench, others, alignment.branches, references)
     evidence = Evidence(
         answer=answer,
         line=line,
@@ -94,6 +94,28 @@ def try_out(
     )
     allowed = _changed_elsewhere(others, reference, alignment.branches, references)
     return _executed(evidence, planned, reference, bench, allowed, provider)
+
+
+def _in_its_time(
+    bench: Bench,
+    others: Sequence[Callable[[], Bench]],
+    branches: dict[str, str],
+    references: References,
+) -> Reference:
+    """Return a reference; one whose required steps fail here but not on another version is outdated.
+
+    A step that ends with an error on every version is meant to.
+    """
+    reference = references.get(bench, branches)
+    required = {step.id for step in bench.procedure.steps if step.required}
+    failed = [step.id for step in reference.failed_steps if step.id in required]
+    if not failed or not reference.works:
+        return reference
+    for other in reversed(others):
+        there = {s.id for s in references.get(other(), branches).steps if s.succeeded}
+        if there & set(failed):
+            return replace(reference, outdated=True)
+    return reference
 
 
 def _changed_elsewhere(

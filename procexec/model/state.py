@@ -120,7 +120,8 @@ class ReferenceStep:
 class Reference:
     """The documented procedure, run twice on one version: control, footprint and mask.
 
-    ``goal_held_before``: the goal was true before step 1, so it says nothing.
+    ``goal_held_before``: the goal was true before step 1, so it says nothing. ``outdated``: a
+    required step fails here that succeeds on another version.
     """
 
     procedure: str
@@ -132,6 +133,7 @@ class Reference:
     mask: Mask
     fixture: ObservedState
     manual: bool = False
+    outdated: bool = False
 
     @property
     def failed_steps(self) -> tuple[ReferenceStep, ...]:
@@ -140,4 +142,5 @@ class Reference:
     @property
     def works(self) -> bool:
         """Whether the documentation is right on this version."""
-        return all(check.held for check in self.checks) and not self.goal_held_before
+        reached = all(check.held for check in self.checks)
+        return reached and not self.goal_held_before and not self.outdated
