@@ -208,6 +208,7 @@ def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
             step=node.step.id,
             text=node.atom.text,
             required=node.step.required,
+            is_file=node.atom.kind is AtomKind.FILE,
             is_input=node.atom.kind is AtomKind.INPUT,
         )
         for node in doc.nodes
@@ -270,6 +271,7 @@ def _end_state(
             name for name, effect in effects.items() if not comparison.has_touched(effect)
         ),
         by_products=frozenset(_by_products(procedure, effects, comparison, ground)),
+        complete=not comparison.missing,
         equal=comparison.equal,
     )
 

@@ -91,7 +91,7 @@ def dialogue(block: Block, hints: Hints) -> tuple[AnswerStep, ...]:
     """Return the replies of a block that shows nothing but questions, some with what is typed."""
     lines = [(k, line) for k, line in enumerate(block.text.split("\n")) if line.strip()]
     told = [hints.question_on(line) for _, line in lines]
-    if len(lines) < 2 or not all(told):
+    if not lines or not all(told) or (len(lines) == 1 and told[0] and not told[0][1]):
         return ()
     return tuple(
         _typed_reply(*asked, line=block.line + k, column=block.column)

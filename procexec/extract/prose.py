@@ -81,6 +81,10 @@ _MANUAL_HEAD = re.compile(
     r"(?i)^\W*(?:[\w ]{1,20} [–—-] |[\w ]{1,20}: )?(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
     r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
 )
+_BY_HAND = re.compile(
+    r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:write|define|register|implement|configure|adjust|edit|update)\b"
+    r"(?=(?:\W+\w+){6,}).*\.\s*$"
+)
 _GUI = re.compile(
     r"(?i)\b(?:web ?(?:panel|console|site|interface|page|ui)|browser|dashboard|control panel|portal|"
     r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui)\b|\b(?:ctrl|cmd|shift)\+"
@@ -509,8 +513,9 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
     for sentence in _SENTENCE.split(text):
         leads_on = sentence.rstrip(" *_").endswith(":")
         told = (plain and (block.ordered or "Then open" in sentence)) or _GUI.search(sentence)
+        by_hand = _BY_HAND.match(sentence) and block.ordered and plain and not context.before_code
         looks = _LOOKS.match(sentence) and not _ACTS.search(sentence)
-        if _MANUAL_HEAD.match(sentence) and told and not leads_on and not looks:
+        if by_hand or (_MANUAL_HEAD.match(sentence) and told and not leads_on and not looks):
             yield AnswerStep(
                 action=Manual(text=sentence.strip()),
                 line=block.line,

@@ -18,6 +18,7 @@ class DocumentedAtom:
     step: str
     text: str
     required: bool
+    is_file: bool = False
     is_input: bool = False
 
 
@@ -28,7 +29,7 @@ class EndState:
     ``undone``: of each documented step the part of its effect that is not there;
     ``untouched``: the steps of which the answer has not even changed the same subjects;
     ``by_products``: the steps that only make new things of the reader's own, for later steps whose
-    effect is there without them.
+    effect is there without them. ``complete``: nothing that the reference brings about is missing.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -39,6 +40,7 @@ class EndState:
     undone: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     untouched: frozenset[str] = frozenset()
     by_products: frozenset[str] = frozenset()
+    complete: bool = False
     equal: bool = False
 
     @property

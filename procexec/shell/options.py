@@ -11,6 +11,7 @@ from procexec.model.document import CommandSpec, OptionSpec
 _FOLDER = files("procexec.shell") / "tables"
 
 PROGRAM_ALIASES = {
+    ".": ("source",),
     "k": ("kubectl",),
     "docker-compose": ("docker", "compose"),
     "pip3": ("pip",),
