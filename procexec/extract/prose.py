@@ -314,7 +314,7 @@ def _step_of(
         return _directory(s)
     if _is_command(s.span.text, hints):
         return _command_or_mention(s, block, last, context, hints)
-    if last is not None and (keys := _reply(s)) is not None:
+    if (last is not None or context.before_code) and (keys := _reply(s)) is not None:
         return _input(s, keys, "a reply to a prompt")
     return None
 
