@@ -19,7 +19,7 @@ help: ## this list
 setup: .venv/.installed ## make .venv with exactly the packages of requirements.lock
 
 demo: setup ## build the sandboxes, then judge the example answers
-	$(BIN)/procexec sandbox build
+	$(BIN)/procexec sandbox build git openssl sqlite3
 	@code=0; $(BIN)/procexec run examples/answers.jsonl || code=$$?; \
 	test $$code = 1 || exit $$code; \
 	echo "Some example answers are wrong on purpose: exit code 1 of procexec run is expected here."; \

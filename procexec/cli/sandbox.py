@@ -1,5 +1,6 @@
 """``procexec sandbox``: build and look after the sandboxes."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ def sandbox() -> None:
     """Build and look after the sandboxes: a product at a version each.
 
     \b
+      procexec sandbox new redis 7.0             begin with a product
       procexec sandbox build                     make all images that are missing
       procexec sandbox list                      which are there?
       procexec sandbox shell git 2.47            look around in one
@@ -58,6 +60,41 @@ def _chosen(
         asked = f"`{', '.join(products)}` version `{', '.join(versions)}`"
         raise UserError(f"there is no sandbox of {asked}", hint="procexec sandbox list")
     return chosen
+
+
+@sandbox.command(short_help="Write the first files of a new product or version.")
+@click.argument("product")
+@click.argument("version")
+@click.option("--base", default="debian:12", show_default=True, help="What the image builds on.")
+@click.option("--package", "packages", multiple=True, metavar="NAME", help="A package to install.")
+@folders
+def new(
+    product: str,
+    version: str,
+    base: str,
+    packages: tuple[str, ...],
+    procedures: Path,
+    sandboxes: Path,
+) -> None:
+    """Write the first files of PRODUCT at VERSION: Dockerfile, sandbox.yaml, a procedure.
+
+    \b
+      procexec sandbox new redis 7.0 --package redis-server
+      procexec sandbox build redis && procexec verify --product redis
+    """
+    from procexec.errors import UserError
+    from procexec.sandbox.scaffold import scaffold
+
+    for name, word in (("PRODUCT", product), ("VERSION", version)):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", word):
+            raise UserError(f"{name} `{word}` is no name", hint="lower-case letters, digits, . _ -")
+    made = scaffold(
+        product, version, base=base, packages=packages, sandboxes=sandboxes, procedures=procedures
+    )
+    for path in made:
+        click.echo(f"wrote {path}")
+    click.echo(f"next: look at them, then: procexec sandbox build {product}")
+    click.echo(f"      and: procexec verify --product {product}    (docs/adding-a-product.md)")
 
 
 @sandbox.command(short_help="Make the images that are missing.")

@@ -126,7 +126,7 @@ def test_a_question_to_repeat_gets_the_same_reply(redis: Sandbox) -> None:
     ("command", "exit_code", "words"),
     [
         ("systemctl start redis-server && systemctl is-active redis-server", 0, "active"),
-        ("systemctl restart redis", 5, "Unit redis.service not found"),
+        ("systemctl restart redis-sentinel", 5, "Unit redis-sentinel.service not found"),
         ("systemctl edit redis-server", 69, "this sandbox has no systemd"),
         ("systemctl status redis-server", 3, "inactive"),
         ("systemctl reload redis-server", 1, "not active"),
