@@ -37,7 +37,7 @@ kill -CONT $keeper 2>/dev/null; echo done
 # $shell is the session's shell, to leave out what holds other terminals; without it all count.
 WAITS = r"""
 raw() {
- case $(stty -a </proc/$1/fd/0 2>/dev/null) in
+ case $(stty -a 2>/dev/null </proc/$1/fd/0) in
   *-icanon*) return 0;; '') read -r name < /proc/$1/comm; [ "$name" = bash ];; *) return 1;;
  esac
 }

@@ -102,7 +102,7 @@ def test_the_services_of_a_sandbox_run_from_the_start(postgresql: Sandbox) -> No
     assert _run(postgresql, "sudo -u postgres psql -Atc 'SELECT 1'").output.endswith("1")
 
 
-@pytest.mark.parametrize("command", ["bash", "sudo -i", "sudo bash"])
+@pytest.mark.parametrize("command", ["bash", "su", "su dev", "sudo -i", "sudo -u dev bash"])
 def test_the_next_steps_run_in_a_shell_that_a_step_opens(redis: Sandbox, command: str) -> None:
     assert _run(redis, command).ending is Ending.ENTERED
     assert _run(redis, "cd /tmp && pwd").output == "/tmp"
