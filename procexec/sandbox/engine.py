@@ -221,8 +221,8 @@ def can_install() -> bool:
 def install(packages: Sequence[str], tell: Tell = silent) -> None:
     """Install packages of the distribution; only where ``can_install``."""
     tell(f"installing {' '.join(packages)} from the distribution's packages")
-    _run(["apt-get", "update", "-q"], tell, required=False)
-    _run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages], tell)
+    run(["apt-get", "update", "-q"], tell, required=False)
+    run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages], tell)
 
 
 def _set_up(tell: Tell, timeout: int, pool_size: int) -> DockerClient:
@@ -232,7 +232,7 @@ def _set_up(tell: Tell, timeout: int, pool_size: int) -> DockerClient:
         return client
     if Path("/run/systemd/system").is_dir():
         tell("starting the engine: systemctl start docker")
-        _run(["systemctl", "start", "docker"], tell)
+        run(["systemctl", "start", "docker"], tell)
         return connect(timeout=timeout, pool_size=pool_size)
     return _start(tell, timeout, pool_size)
 
@@ -291,7 +291,11 @@ def _is_debian() -> bool:
     )
 
 
-def _run(command: list[str], tell: Tell, *, required: bool = True) -> None:
+def run(command: list[str], tell: Tell = silent, *, required: bool = True, hint: str = "") -> None:
+    """Run a program of the host to its end, its output kept for the case that it fails.
+
+    Raises SandboxError if it fails and is ``required``; else its failure is told.
+    """
     try:
         done = subprocess.run(
             command,
@@ -313,7 +317,7 @@ def _run(command: list[str], tell: Tell, *, required: bool = True) -> None:
         return
     report = f"`{' '.join(command)}` failed\n{_last_lines(done.stdout)}"
     if required:
-        raise SandboxError(report, hint="type it yourself and watch")
+        raise SandboxError(report, hint=hint or "type it yourself and watch")
     tell(report)
 
 

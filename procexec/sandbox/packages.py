@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,10 +19,10 @@ from typing import Final
 from procexec.errors import SandboxError, UserError
 from procexec.location import Location
 from procexec.model.document import Packages
-from procexec.sandbox.engine import can_install, install
+from procexec.sandbox.engine import can_install, install, run
 from procexec.sandbox.locks import Tell, cache_folder, locked, silent
 
-FETCH_TIMEOUT: Final = 900.0
+NO_WAY: Final = "does {} reach its index on this machine?"
 AT_ONCE: Final = 60
 """npm releases in one call: each is a word of its command line."""
 
@@ -134,7 +133,7 @@ def _pip(lines: Sequence[str], python: str, folder: Path) -> None:
         command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--dest", str(folder)]
         command += ["--python-version", python, "--implementation", "cp"]
         command += [word for name in platforms for word in ("--platform", name)]
-        _run([*command, "--requirement", file.name], "pip")
+        run([*command, "--requirement", file.name], hint=NO_WAY.format("pip"))
 
 
 # --- npm ----------------------------------------------------------------------------------------
@@ -162,7 +161,10 @@ def _npm(digests: dict[str, str], store: Path, tell: Tell) -> None:
         made.mkdir()
         names = sorted(digests)
         for k in range(0, len(names), AT_ONCE):
-            _run(["npm", "cache", "add", f"--cache={cache}", *names[k : k + AT_ONCE]], "npm")
+            run(
+                ["npm", "cache", "add", f"--cache={cache}", *names[k : k + AT_ONCE]],
+                hint=NO_WAY.format("npm"),
+            )
         for name, digest in digests.items():
             hexed = base64.b64decode(digest).hex()
             content = cache / "_cacache/content-v2/sha512" / hexed[:2] / hexed[2:4] / hexed[4:]
@@ -170,26 +172,3 @@ def _npm(digests: dict[str, str], store: Path, tell: Tell) -> None:
                 raise SandboxError(f"npm fetched another {name} than the list's digest says")
             shutil.copyfile(content, made / f"{name.replace('/', '__')}.tgz")
         made.rename(store)
-
-
-def _run(command: list[str], program: str) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=FETCH_TIMEOUT,
-            check=False,
-            cwd="/",
-        )
-    except subprocess.TimeoutExpired as e:
-        raise SandboxError(f"{program} takes longer than {FETCH_TIMEOUT:.0f} s") from e
-    if done.returncode:
-        lines = "\n".join(f"  | {line}" for line in done.stdout.splitlines()[-12:])
-        raise SandboxError(
-            f"{program} could not fetch the packages\n{lines}",
-            hint=f"does {program} reach its index on this machine?",
-        )
