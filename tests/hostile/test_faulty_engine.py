@@ -143,6 +143,7 @@ def test_e03_an_engine_that_freezes_for_a_while_runs_no_step_twice(
     assert len(bench.rows) == 2
 
 
+@pytest.mark.nightly
 def test_e04_an_engine_that_is_late_gives_the_same_results(
     bench: Bench, proxy: FaultProxy, client: DockerClient
 ) -> None:
@@ -178,6 +179,7 @@ def test_e07_server_errors_for_ever_are_the_test_beds_and_stop_the_run(
     assert_complete(bench, done, client)
 
 
+@pytest.mark.nightly
 def test_e13_an_engine_whose_disk_is_full_stops_the_run_and_resume_completes_it(
     bench: Bench, proxy: FaultProxy, client: DockerClient
 ) -> None:

@@ -293,6 +293,7 @@ def test_e21_a_clock_that_jumps_makes_no_duration_negative(bench: Bench) -> None
 # --- resumed ----------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_e23_after_a_change_exactly_what_it_touches_is_run_again(bench: Bench) -> None:
     answers = many(3)
     bench.write(answers)
@@ -319,6 +320,7 @@ def test_e23_after_a_change_exactly_what_it_touches_is_run_again(bench: Bench) -
     assert len(bench.rows) == before + 3
 
 
+@pytest.mark.nightly
 def test_e24_errors_of_the_test_bed_are_run_again_and_failures_are_not(
     bench: Bench, tmp_path: Path
 ) -> None:
