@@ -49,7 +49,7 @@ class Bench:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        sessions = (f"(?:{p}) ?$" for s in self.spec.sessions for p in s.prompts)
+        sessions = (f"^(?:{p}) ?$" for s in self.spec.sessions for p in s.prompts)
         return (*(f"(?:{p.pattern})\\s*$" for p in self.spec.prompts), *sessions)
 
     def look(self, *checks: Check) -> Look:

@@ -93,7 +93,7 @@ _DELETE = re.compile(rf"(?i)\b(?:remove|delete|drop)\s+{_WHAT}{_CODE}\s+(?:from|
 def files_named(prose: str) -> list[str]:
     """Return the files that a text names, in its order; those in longer code only if it has no others."""
     within = re.sub(r"`[^`]*`", lambda m: m[0] if re.fullmatch(f"`{PATH}`", m[0]) else "``", prose)
-    for text in (within, prose):
+    for text in (within, re.sub(r"\w+://[^\s`]+", "", prose)):
         found = (m["path"] for m in _NAMED.finditer(text))
         if named := [path for path in found if not _NO_FILE.search(path)]:
             return named

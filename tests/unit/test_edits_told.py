@@ -64,6 +64,12 @@ def test_the_editor_that_is_opened_for_a_told_edit_is_no_step() -> None:
     assert step.action == FileEdit(path="n.txt", place=Place.END, content="x = 1")
 
 
+def test_an_address_is_no_file() -> None:
+    text = "Put `postgresql://shop:pw-Shop@localhost/shopdb` into the configuration."
+
+    assert extract(text, Hints()).steps == ()
+
+
 SQL = SessionProgram(program="sql", separator=";", quit=("exit",))
 
 
