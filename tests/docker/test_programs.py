@@ -10,7 +10,7 @@ from docker import DockerClient
 
 from procexec.cli.engine import recipe_of
 from procexec.errors import SandboxError
-from procexec.model.document import Service
+from procexec.model.document import Grant, Service
 from procexec.model.run import CommandResult, Ending
 from procexec.model.step import Input
 from procexec.read.sandboxes import SandboxFolder, read_sandboxes
@@ -164,3 +164,30 @@ def test_a_service_that_does_not_come_up_is_the_test_beds(
 
     with pytest.raises(SandboxError, match="service never did not come up"), start:
         pass
+
+
+@pytest.mark.parametrize(
+    ("granted", "command", "exit_code"),
+    [
+        (True, "sudo id -un | grep -qx root", 0),
+        (True, "sudo echo x > /etc/made", 1),  # the redirection is dev's, as for any reader
+        (True, "echo x | sudo tee /etc/made", 0),
+        (False, "sudo id -un", 1),
+    ],
+)
+def test_sudo_of_an_ordinary_user_is_a_matter_of_a_grant(
+    client: DockerClient, provider: DockerProvider, granted: bool, command: str, exit_code: int
+) -> None:
+    grant = Grant(knob="new-privileges", value="yes", reason="dev may use sudo")
+    request = replace(
+        _request(client, _folder("redis", "7.0")),
+        user="dev",
+        workdir="/home/dev",
+        services=(),
+        grants=(grant,) if granted else (),
+    )
+    with provider.start(request) as sandbox:
+        allow = "echo 'dev ALL=(ALL) NOPASSWD:ALL' > /etc/sudoers.d/dev"
+        sandbox.execute(allow, user="root", cwd="/", timeout=10)
+
+        assert _run(sandbox, command).exit_code == exit_code
