@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from procexec.execute.structured import merged_json, merged_yaml
 from procexec.model.step import FileEdit, Place
@@ -16,7 +16,6 @@ _ASSIGNED = re.compile(
 )
 _IMPORT = re.compile(r"^(?:from\s+\S+\s+)?import\s")
 _DEFINED = re.compile(r"^(?:async\s+)?(?:def|class)\s+(?P<name>\w+)")
-_BLOCK = re.compile(r"[\[{(]\s*(?:#.*|//.*)?$")
 
 
 class UnclearEdit(Exception):  # noqa: N818 - it is no error of ours
@@ -198,6 +197,21 @@ def _starts_told(line: str, new: str) -> str:
     if old_key and new_key and _plain(old_key["key"]) == _plain(new_key["key"]):
         return " " * _indent(line) + new.strip()
     return ""
+
+
+def _set(it: _Edit) -> list[str]:
+    """Give a key its value in the way the file assigns; a new key comes last."""
+    key, value = _plain(it.edit.anchor), it.edit.content.strip()
+    at = _same_header(it.lines, f"{key} = {value}")
+    if at is None:
+        sign = ": " if it.edit.path.endswith((".yaml", ".yml", ".json")) else " = "
+        told = f'"{key}"{sign}{value}' if it.edit.path.endswith(".json") else f"{key}{sign}{value}"
+        return _merge(replace(it, new=[told]))
+    line = _COMMENT.sub("", it.lines[at], count=1)
+    m = _ASSIGNED.match(line)
+    assert m is not None
+    end = next((mark for mark in (";", ",") if m["value"].rstrip().endswith(mark)), "")
+    return [*it.lines[:at], f"{line[: m.start('value')]}{value}{end}", *it.lines[at + 1 :]]
 
 
 def _uncomment(it: _Edit) -> list[str]:
@@ -452,6 +466,7 @@ _HOW: dict[Place, Callable[[_Edit], list[str]]] = {
     Place.FIRST_INSIDE: _inside_first,
     Place.LAST_INSIDE: _inside_last,
     Place.INSTEAD_OF: _replace,
+    Place.SET: _set,
     Place.UNCOMMENT: _uncomment,
     Place.DELETE: _delete,
 }

@@ -10,6 +10,7 @@ from procexec.model.step import FileEdit, FileWrite, Place, WriteMode
 from procexec.sandbox import Sandbox
 
 TIMEOUT = 20.0
+LONGEST = 1 << 20
 _MAKES_A_FILE = frozenset([Place.MERGE, Place.TOP, Place.END])
 _NOWHERE, _SEVERAL = 3, 4
 
@@ -42,7 +43,7 @@ def look_at(edit: FileEdit, sandbox: Sandbox, user: str) -> FoundFile:
     """Return the file that an edit means, as it is now.
 
     Raises:
-        UnclearEdit: several files have that name.
+        UnclearEdit: several files have that name, or it cannot be read as text.
         SandboxError: the engine failed.
     """
     script = _LOOK.replace("PATH", quoted_path(edit.path))
@@ -52,6 +53,8 @@ def look_at(edit: FileEdit, sandbox: Sandbox, user: str) -> FoundFile:
     if done.exit_code == _NOWHERE:
         return FoundFile(path=edit.path, text=None)
     path, _, text = done.output.partition("\n")
+    if done.exit_code != 0 or "\ufffd" in text or len(text) > LONGEST:
+        raise UnclearEdit(f"`{edit.path}` cannot be read as a text of less than 1 MiB")
     return FoundFile(path=path, text=text)
 
 

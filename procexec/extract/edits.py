@@ -257,9 +257,7 @@ def _edit_in(text: str, path: str) -> FileEdit | None:
     if (m := _CHANGE.search(text)) and _is_code(m["old"], path) and _is_code(m["new"], path):
         return FileEdit(path=path, place=Place.INSTEAD_OF, anchor=m["old"], content=m["new"])
     if m := _SET.search(text):
-        return FileEdit(
-            path=path, place=Place.MERGE, content=_assignment(path, m["key"], m["value"])
-        )
+        return FileEdit(path=path, place=Place.SET, anchor=m["key"], content=m["value"])
     if m := _UNCOMMENT.search(text):
         return FileEdit(path=path, place=Place.UNCOMMENT, anchor=m["anchor"] or m["other"])
     if (m := _DELETE.search(text)) and _is_code(m["anchor"], path):
@@ -280,11 +278,3 @@ def _edit_in(text: str, path: str) -> FileEdit | None:
 
 def _is_code(text: str, path: str) -> bool:
     return text != path and not re.fullmatch(PATH, text)
-
-
-def _assignment(path: str, key: str, value: str) -> str:
-    if path.endswith((".yaml", ".yml")):
-        return f"{key}: {value}"
-    if path.endswith(".json"):
-        return f'"{key}": {value}'
-    return f"{key} {value};" if "nginx" in path else f"{key} = {value}"

@@ -32,7 +32,10 @@ class FileWrite:
 
 
 class Place(StrEnum):
-    """Where in a file an edit belongs; ``anchor`` are words of the line or block that are meant."""
+    """Where in a file an edit belongs; ``anchor`` are words of the line or block that are meant.
+
+    What is set is a key; the file says how it spells an assignment.
+    """
 
     MERGE = "where it fits"
     TOP = "at the top"
@@ -42,6 +45,7 @@ class Place(StrEnum):
     FIRST_INSIDE = "first inside"
     LAST_INSIDE = "last inside"
     INSTEAD_OF = "instead of"
+    SET = "set"
     UNCOMMENT = "uncomment"
     DELETE = "delete"
 

@@ -36,6 +36,9 @@ def of(text: str, place: Place, content: str = "", anchor: str = "", path: str =
             '{"a": {"b": 1}}\n', ("", Place.MERGE, '{"a": {"c": 2}}', "", "a.json"),
             '{\n  "a": {\n    "b": 1,\n    "c": 2\n  }\n}\n', id="json",
         ),
+        pytest.param("    gzip  off;\n", ("", Place.SET, "on", "gzip", "n"), "    gzip  on;\n", id="set-as-the-file-does"),
+        pytest.param("#a = 1\n", ("", Place.SET, "2", "a", "n"), "a = 2\n", id="set-a-commented-key"),
+        pytest.param("a: 1\n", ("", Place.SET, "2", "b", "n.yml"), "a: 1\nb: 2\n", id="set-a-new-key"),
         pytest.param(
             "#port = 5432\nx = 1\n", ("", Place.MERGE, "port = 5433", "", "p.conf"), "port = 5433\nx = 1\n",
             id="a-commented-key-is-set",

@@ -30,7 +30,7 @@ def edit(markdown: str) -> FileEdit:
         ("Append" + FENCE + "\nto `app.ini` and go on.", "app.ini", Place.END, "", "a = 1"),
         ("Change `a = 1` to `a = 2` in `app.ini`.", "app.ini", Place.INSTEAD_OF, "a = 1", "a = 2"),
         ("Uncomment `a = 1` in `app.ini`.", "app.ini", Place.UNCOMMENT, "a = 1", ""),
-        ("Set `port` to `5433` in `app.conf`.", "app.conf", Place.MERGE, "", "port = 5433"),
+        ("Set `port` to `5433` in `app.conf`.", "app.conf", Place.SET, "port", "5433"),
         ("Add `'x',` as the first entry of `LIST` in `s.py`.", "s.py", Place.FIRST_INSIDE, "LIST", "'x',"),
         ("In `s.py`, append `'x',` to `LIST`.", "s.py", Place.LAST_INSIDE, "LIST", "'x',"),
     ],
@@ -56,10 +56,10 @@ def test_a_whole_file_is_written(word: str) -> None:
     assert step.action == FileWrite(path="a.py", content="x = 1\n")
 
 
-def test_the_editor_that_is_opened_for_a_told_edit_is_no_step() -> None:
-    (step,) = extract(
-        "Open it with `nano n.txt`. Add `x = 1` at the end of the file.", Hints()
-    ).steps
+@pytest.mark.parametrize("editor", ["nano", "sudo nano", "sudo -e", "sudoedit", "$EDITOR"])
+def test_the_editor_that_is_opened_for_a_told_edit_is_no_step(editor: str) -> None:
+    markdown = f"```bash\n{editor} n.txt\n```\n\nAdd `x = 1` at the end of `n.txt`."
+    (step,) = extract(markdown, Hints()).steps
 
     assert step.action == FileEdit(path="n.txt", place=Place.END, content="x = 1")
 
