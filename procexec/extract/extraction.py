@@ -81,13 +81,10 @@ _MAY_FAIL = re.compile(
 )
 _OUTPUT_LEAD = re.compile(r"(?i)\b(?:output|you (?:should|will|would) (?:then )?see)\b[^.]*:?\s*$")
 _OPENS_EDITOR = re.compile(
-    r"(?:sudo -e|sudoedit|(?:sudo (?:-E )?)?(?:nano|vi|vim|nvim|emacs|ed|pico|micro|code|gedit|kate|editor|"
+    r"(?P<editor>sudo -e|sudoedit|(?:sudo (?:-E )?)?(?:nano|vi|vim|nvim|emacs|ed|pico|micro|code|gedit|kate|editor|"
     r"\$\{?(?:EDITOR|VISUAL)\}?))(?: -\w+)* (?P<path>\S+)"
 )
-_OPENS_OTHER_EDITOR = re.compile(
-    r"(?:sudo -e|sudoedit|(?:sudo (?:-E )?)?(?:nano|emacs|ed|pico|micro|code|gedit|kate|editor|"
-    r"\$\{?(?:EDITOR|VISUAL)\}?))(?: -\w+)* \S+"
-)
+_VI = re.compile(r"(?:sudo (?:-E )?)?n?vim?")
 _EDITORS = re.compile(r"(?i)\b(?:vi|vim|nano|editor|emacs)\b|--edit\b")
 
 
@@ -362,9 +359,12 @@ class _Reader:
         """Tell whether the last command opens an editor, as far as its text and ``prose`` tell."""
         others = (s.action for s in reversed(self.steps) if not isinstance(s.action, Input))
         last = next(others, None)
-        if isinstance(last, Command) and _OPENS_OTHER_EDITOR.fullmatch(last.text.strip()):
-            return False  # whose keys nobody types: what is told to change is carried out
-        return isinstance(last, Command) and bool(
+        if not isinstance(last, Command):
+            return False
+        opened = _OPENS_EDITOR.fullmatch(last.text.strip())
+        if opened and not _VI.fullmatch(opened["editor"]):
+            return False  # nobody types its keys: what is told to change is carried out
+        return bool(
             _EDITORS.search(last.text)
             or _EDITOR_OPENS.search(prose)
             or any(re.search(pattern, last.text) for pattern in self.hints.editors)
