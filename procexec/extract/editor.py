@@ -15,6 +15,10 @@ _WHOLE_TEXT = re.compile(
     r"(?i)\b(?:replace|overwrite)\b.*\b(?:whole|entire|all|complete)\b|\bas the (?:new )?(?:commit )?message\b"
     r"|\bdelete everything\b"
 )
+_NEW_MESSAGE = re.compile(
+    r"(?i)\b(?:replace|change|set|edit|write|enter)\b[^.`]*\bmessage\b[^.`]*(?:with|to|by|:)\s*$"
+)
+_TODO_LINE = re.compile(r"^[a-z]+\s+(?:[0-9a-f]{4,40}|<[^<>]+>)(?:\s|$)")
 _WORD_BEFORE = re.compile(r"(?i)\bword (?:in front of|before)\b|\bin front of\b.*\bto\s*$")
 _AT_END = re.compile(r"(?i)\b(?:at|to) the (?:end|bottom)\b")
 _DELETE_LINE = re.compile(r"(?i)\b(?:remove|delete|drop)\b[^`]*\bline")
@@ -34,6 +38,23 @@ def editor_keys(spans: tuple[Span, ...]) -> tuple[str, ...]:
     edit = _edit(text, codes)
     save = (SAVE,) if _SAVE.search(re.sub(r"`[^`]*`", "", text)) else ()
     return (*edit, *save)
+
+
+def keys_of_block(text: str, lead: str) -> tuple[str, ...]:
+    """Return the keys for a fence below ``lead`` about an open editor; nothing if it is no edit.
+
+    Lines of commands are typed as they stand; a list of commits tells the word that each of its
+    lines is to begin with; below words about the whole text the fence is the new one.
+    """
+    lines = [line.strip() for line in text.strip().split("\n")]
+    if all(_VI_COMMAND.match(line) for line in lines):
+        return tuple(line + "\r" for line in lines)
+    if all(_TODO_LINE.match(line) for line in lines):
+        words = (line.split()[0] for line in lines)
+        return (*(rf":{k}s/^\S\+/{word}/" + "\r" for k, word in enumerate(words, 1)), SAVE)
+    if _WHOLE_TEXT.search(lead) or _NEW_MESSAGE.search(lead):
+        return (":%d\r", "i" + "\r".join(lines) + ESCAPE, SAVE)
+    return ()
 
 
 def _literal_keys(spans: tuple[Span, ...]) -> tuple[str, ...]:

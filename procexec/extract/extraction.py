@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from procexec.extract.blocks import Block, BlockKind, blocks
 from procexec.extract.decline import decline_in
+from procexec.extract.editor import keys_of_block
 from procexec.extract.edits import Told, edit_of, files_named, looked_for
 from procexec.extract.fenced import (
     SHELL,
+    UNTAGGED,
     dialogue,
     from_code,
     goes_on,
@@ -27,6 +29,7 @@ from procexec.model.step import (
     FileEdit,
     FileWrite,
     Input,
+    Repair,
     Session,
     Skipped,
     SkipReason,
@@ -280,7 +283,31 @@ class _Reader:
         m = _BELOW.match(below.prose) if below and below.kind is BlockKind.PROSE else None
         return m[0] if m else ""
 
+    def _typed(self, block: Block) -> list[AnswerStep]:
+        """Return what a fence tells to type into the editor that the last command opened."""
+        words = block.text.split()
+        shell = block.language in SHELL and block.language not in UNTAGGED
+        if shell or not words or words[0] in self.hints.programs:
+            return []
+        if not self._in_editor(self.lead):
+            return []
+        return [
+            AnswerStep(
+                action=Input(keys=(keys,)),
+                line=block.line + min(k, block.text.rstrip("\n").count("\n")),
+                column=block.column,
+                confidence=0.8,
+                reason="a fence for the editor that the last command opened",
+                prose=self.lead,
+                repairs=(Repair.KEYS_FROM_PROSE,),
+            )
+            for k, keys in enumerate(keys_of_block(block.text, self.lead))
+        ]
+
     def _code(self, block: Block, saved_as: str, below: str) -> None:
+        if typed := self._typed(block):
+            self.steps += typed
+            return
         last = self.steps[-1] if self.steps else None
         if last and (session := session_from_payload(last, block, self.lead, self.hints)):
             self.steps[-1] = session

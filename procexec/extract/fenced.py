@@ -33,7 +33,7 @@ SHELL = frozenset(
 _SESSION = frozenset(["console", "shell-session", "sh-session", "bash-session", "terminal"]) | {
     "shellsession",
 }
-_UNTAGGED = frozenset(["", "text", "txt", "plaintext", "plain"])
+UNTAGGED = frozenset(["", "text", "txt", "plaintext", "plain"])
 OTHER_PLATFORM = frozenset(["powershell", "ps1", "pwsh", "cmd", "bat", "batch", "dos", "doscon"])
 _PROMPT = re.compile(
     r"^(?P<prompt>(?:\([\w.+-]+\) ?)?"
@@ -80,7 +80,7 @@ def from_code(block: Block, prose: str, hints: Hints) -> Found:
         return _none(block, SkipReason.OTHER_LANGUAGE)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
-    if block.language in _UNTAGGED and (told := dialogue(block, hints)):
+    if block.language in UNTAGGED and (told := dialogue(block, hints)):
         return Found(steps=told)
     if is_shown(block, prose, hints):
         return _none(block, SkipReason.OUTPUT)
@@ -196,7 +196,7 @@ def _is_output(text: str, block: Block, *, after_steps: bool) -> bool:
     """Tell whether a line with an unknown first word is output rather than a command."""
     looks_like_table = bool(re.search(r"\S {2,}\S.* {2,}\S|^\S+ {2,}\S+$", text, re.MULTILINE))
     starts_odd = not re.match(r"[a-z_.~/$<{(\[!\"'“]", text)
-    if block.language in _UNTAGGED:
+    if block.language in UNTAGGED:
         return (
             True
             if not after_steps
