@@ -21,7 +21,7 @@ from procexec.model.state import ObservedState, Reference, ReferenceStep
 from procexec.sandbox import SandboxProvider, SandboxRequest
 from procexec.shell.atoms import ShellKnowledge
 
-ENGINE_VERSION = "3"
+ENGINE_VERSION = "4"
 SECOND_HOST = "workbench"
 SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
 
@@ -229,7 +229,7 @@ def _steps(
         watched = done.watched.get(planned.index)
         effect = changes(watched.before, watched.after, bench.scope) if watched else ()
         moved = _moves_shell(result, cwd, watched)
-        cwd = result.cwd or cwd
+        begun, cwd = cwd, result.cwd or cwd
         for index in (planned.index, *planned.reply_steps):
             name = owners[index]
             before = found.get(name)
@@ -245,5 +245,6 @@ def _steps(
                 error="" if texts[name].may_fail else result.error,
                 changes=(*(before.changes if before else ()), *effect),
                 moves_shell=moved or (before.moves_shell if before else False),
+                cwd=before.cwd if before else begun,
             )
     return list(found.values())

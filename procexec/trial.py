@@ -8,17 +8,17 @@ from procexec.compare.comparison import Comparison, Ground, compare, deviations
 from procexec.compare.facts import changes, subjects
 from procexec.compare.mask import Normaliser
 from procexec.compare.observe import observe
-from procexec.errors import WreckedError
+from procexec.errors import PassingError, WreckedError
 from procexec.execute.plan import plan
 from procexec.execute.replay import Replay, replay
 from procexec.execute.values import KnownValues, bound_by_lines
 from procexec.extract.extraction import extract
 from procexec.extract.hints import Hints
-from procexec.model.alignment import Alignment
+from procexec.model.alignment import Alignment, Label, Move
 from procexec.model.document import Answer, Procedure, SandboxSpec, Unsafe
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import Plan
-from procexec.model.run import Event
+from procexec.model.run import Ending, Event
 from procexec.model.state import Change, ObservedState, Reference, Sign
 from procexec.model.step import Action, AnswerStep, AtomKind, FileEdit, FileWrite
 from procexec.reference import Bench, References, knowledge_of
@@ -150,6 +150,7 @@ def _executed(
             start=reference.fixture,
             user=bench.procedure.user,
         )
+        _blame_no_one_for_slowness(evidence, done, bench.spec.step_timeout)
         end = ObservedState()
         if not done.died:
             try:
@@ -168,6 +169,48 @@ def _executed(
         ),
         events=done.events,
     )
+
+
+def _blame_no_one_for_slowness(evidence: Evidence, done: Replay, limit: float) -> None:
+    """Give up where all is as documented up to a step that takes too long only here.
+
+    Raises:
+        PassingError: the step did end in the reference run, so the machine is too busy.
+    """
+    late = next((k for k, r in enumerate(done.results) if r.ending is Ending.TIMED_OUT), None)
+    if late is None or evidence.plan is None or evidence.reference is None:
+        return
+    moves = _moves_up_to(evidence, evidence.plan.steps[late].index)
+    steps = {atom.id: atom.step for atom in evidence.documented}
+    name = steps.get(moves[-1].node or "", "") if moves else ""
+    control = next((s for s in evidence.reference.steps if s.id == name), None)
+    usual = all(move.label in _AS_DOCUMENTED for move in moves)
+    if control is not None and control.succeeded and usual:
+        raise PassingError(
+            f"the documented step `{name}` did not end within {limit:.0f} s, "
+            "although it did in the reference run",
+            hint="the machine is too busy: fewer --jobs, or a longer step_timeout in sandbox.yaml",
+        )
+
+
+def _moves_up_to(evidence: Evidence, index: int) -> list[Move]:
+    """Return the moves of the answer up to a step, and what is left out before it."""
+    alignment = evidence.alignment
+    assert alignment is not None
+    done = [
+        m for m in alignment.moves if m.atom is not None and alignment.atoms[m.atom].step <= index
+    ]
+    order = [atom.id for atom in evidence.documented]
+    last = max((order.index(m.node) for m in done if m.node is not None), default=0)
+    left_out = [
+        m
+        for m in alignment.moves
+        if m.label is Label.MISSING and m.node is not None and order.index(m.node) < last
+    ]
+    return [*left_out, *done]
+
+
+_AS_DOCUMENTED = frozenset([Label.MATCHED, Label.VARIANT, Label.CHECK])
 
 
 def _seen_on_the_way(sandbox: Sandbox, bench: Bench) -> ObservedState:
@@ -263,7 +306,7 @@ def _end_state(
         aside=comparison.aside,
         deviations=deviations(comparison),
         undone={
-            name: tuple(c for c in effect if c in comparison.missing)
+            name: tuple(c for c in effect if comparison.lacks(c))
             for name, effect in effects.items()
             if not comparison.has_done(effect)
         },

@@ -239,7 +239,28 @@ class _Case:
 
     def _is_consequence(self, finding: Finding, place: AnswerStep) -> bool:
         earlier = finding.line and (finding.line, finding.column) < (place.line, place.column)
+        if finding.code is Code.WRONG_VALUE and finding.line:
+            earlier = earlier or (finding.line, finding.column) in self._refused_replies()
         return finding.code in _FAILS and finding.code not in _ALWAYS_COUNT and not earlier
+
+    def _refused_replies(self) -> set[tuple[int, int]]:
+        """Return the places of replies after which a program asks on, although none is left out."""
+        if self.open_from is None:
+            return set()
+        run = self.runs[self.open_from]
+        steps = {self.atoms[m.node].step for m in self._moves_of(run.planned.index) if m.node}
+        left_out = [
+            m
+            for m in self.moves
+            if m.kind is MoveKind.PROCEDURE_ONLY
+            and m.label is Label.MISSING
+            and m.node is not None
+            and self.atoms[m.node].is_input
+        ]
+        if run.result.ending is not Ending.WAITS_FOR_INPUT or left_out or not steps:
+            return set()
+        replies = (self.evidence.steps[k] for k in run.planned.reply_steps)
+        return {(reply.line, reply.column) for reply in replies}
 
     def _nothing_to_run(self) -> Iterator[Finding]:
         if self.runs:
@@ -428,7 +449,8 @@ class _Case:
             atom = self.atoms[move.node or ""]
             if self._is_right() and self._is_equivalent(atom, move):
                 continue
-            if atom.step in seen or not self._is_to_blame(atom, alignment.atoms[move.atom].step):
+            to_blame = self._is_to_blame(atom, alignment.atoms[move.atom].step)
+            if atom.step in seen or not (to_blame or self._misses_its_object(atom, move)):
                 continue
             seen.add(atom.step)
             step = self.evidence.steps[alignment.atoms[move.atom].step]
@@ -440,7 +462,7 @@ class _Case:
 
     def _is_equivalent(self, atom: DocumentedAtom, move: Move) -> bool:
         """Tell whether a substituted step does what the documented one is for."""
-        if self._contradicts(atom, move):
+        if self._contradicts(atom, move) or self._misses_its_object(atom, move):
             return False
         if atom.step in self.end.by_products and self.end.checks:
             return True
@@ -470,8 +492,9 @@ class _Case:
 
     def _invented(self) -> Iterator[Finding]:
         alignment = self.evidence.alignment
-        harmful = {change.fact.subject for change in self._harm()}
+        harmful = {change.fact.subject for change in self.end.collateral} | self._spoilt()
         failed = {run.planned.index for run in self.failed}
+        led_away = self._led_away()
         seen: set[int] = set()
         for move in self.moves:
             if move.kind is not MoveKind.ANSWER_ONLY or move.atom is None:
@@ -481,20 +504,59 @@ class _Case:
             step = self.evidence.steps[index]
             effect = {change.fact.subject for change in self.evidence.effects.get(index, ())}
             bad = effect & harmful or (index in failed and move.label is not Label.CHECK)
+            bad = bad or index in led_away
             if index in seen or isinstance(step.action, Input) or not bad:
                 continue
             seen.add(index)
             message = "the documentation has no such step"
             yield self._at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
 
-    def _harm(self) -> Iterator[Change]:
-        """Yield the collateral changes; behind an open step not those that documented steps make
-        on their way: what was not run might have gone on from there.
-        """
+    def _spoilt(self) -> frozenset[str]:
+        """Return what ends otherwise than documented, where the goal is not reached."""
+        if self.end.goal_reached:
+            return frozenset()
+        return frozenset(d.subject for d in self.end.deviations if d.kind == "wrong")
+
+    def _led_away(self) -> set[int]:
+        """Return the undocumented steps that lead to a directory where documented ones do not work."""
+        found = set()
+        last = None
+        cwd = self.evidence.procedure.workdir if self.evidence.procedure else ""
+        for run in self.runs:
+            if last is not None and self._is_lost(run, cwd):
+                found.add(last)
+            moves = self._moves_of(run.planned.index)
+            extra = all(m.kind is MoveKind.ANSWER_ONLY for m in moves)
+            if run.result.cwd and run.result.cwd != cwd:
+                last = run.planned.index if extra else None
+                cwd = run.result.cwd
+        return found
+
+    def _is_lost(self, run: _Run, cwd: str) -> bool:
+        """Tell whether a documented step is not done because it is run in another directory."""
         reference = self.evidence.reference
-        steps = reference.steps if reference is not None and self.open_from is not None else ()
-        on_the_way = {change for step in steps for change in step.changes}
-        return (change for change in self.end.collateral if change not in on_the_way)
+        nodes = [m.node for m in self._moves_of(run.planned.index) if m.node is not None]
+        names = {self.atoms[node].step for node in nodes}
+        controls = reference.steps if reference is not None else ()
+        elsewhere = [s for s in controls if s.id in names and s.cwd != cwd]
+        undone = run in self.failed or any(self.end.undone.get(name) for name in names)
+        traceless = any(
+            self._is_traceless(s) and _names_a_path_from_here(s.text) for s in elsewhere
+        )
+        return bool(elsewhere) and (undone or traceless)
+
+    def _is_traceless(self, control: ReferenceStep) -> bool:
+        """Tell whether a required step leaves nothing behind: only its text tells that it is done."""
+        required = any(a.step == control.id and a.required for a in self.atoms.values())
+        return required and not control.changes and not control.moves_shell
+
+    def _misses_its_object(self, atom: DocumentedAtom, move: Move) -> bool:
+        """Tell whether a step that leaves nothing behind is done to something else than asked."""
+        reference = self.evidence.reference
+        controls = reference.steps if reference is not None and reference.works else ()
+        return bool(move.against) and any(
+            s.id == atom.step and self._is_traceless(s) for s in controls
+        )
 
     def _unsafe(self) -> Iterator[Finding]:
         documented = [atom.text for atom in self.evidence.documented]
@@ -622,6 +684,12 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 _PIECE = 16 << 10  # characters
+
+
+def _names_a_path_from_here(text: str) -> bool:
+    """Tell whether a command's text means another thing in another directory."""
+    words = re.findall(r"""[^\s'"=:;]+""", text)[1:]
+    return any(re.fullmatch(r"\.{0,2}[\w-][\w./-]*(?:/[\w.-]*|\.\w{1,4})", word) for word in words)
 
 
 def _changes_text(changes: Sequence[Change]) -> str:

@@ -78,7 +78,25 @@ def _candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str]
             pair = candidate(node.atom, node.others, atom, doc.values)
             if pair is not None:
                 found[k, node.id] = pair
-    return found
+    return _without_weaker_readings(answer, doc, found)
+
+
+def _without_weaker_readings(
+    answer: Sequence[Atom], doc: Documented, found: dict[tuple[int, str], Candidate]
+) -> dict[tuple[int, str], Candidate]:
+    """Leave out substitutions by what only looks, and by what is another documented step.
+
+    A command that is documented word for word is no wrong version of another one, and what changes
+    nothing stands for nothing that does.
+    """
+    exact = {k for (k, _), pair in found.items() if pair.label is not Label.SUBSTITUTED}
+    looks = {node.id for node in doc.nodes if node.atom.read_only}
+    return {
+        (k, node): pair
+        for (k, node), pair in found.items()
+        if pair.label is not Label.SUBSTITUTED
+        or (k not in exact and (node in looks or not answer[k].read_only))
+    }
 
 
 def _problem(

@@ -33,7 +33,14 @@ class Comparison:
 
     def has_done(self, effect: Iterable[Change]) -> bool:
         """Tell whether an effect of the reference is there in the answer's end state."""
-        return not Counter(effect) & Counter(self.missing)
+        return not any(self.lacks(change) for change in effect)
+
+    def lacks(self, change: Change) -> bool:
+        """Tell whether a change that a step of the reference makes is not there.
+
+        It is missing, or things still are as the steps before it left them.
+        """
+        return change in self.missing or change.inverse in self.extra
 
     def has_touched(self, effect: Iterable[Change]) -> bool:
         """Tell whether the answer changed, in its own way, all that an effect changed."""
@@ -102,8 +109,9 @@ def compare(
     _match_free_values(missing, extra, normaliser)
     _match_narrower_modes(missing, extra, existing)
     footprint = {change.fact.subject for change in theirs}
+    on_the_way = {c for step in reference.steps for c in normaliser.changes(step.changes)}
     if reference.works:
-        collateral, aside = _sorted_out(extra, missing, footprint, existing, ground)
+        collateral, aside = _sorted_out(extra, missing, footprint, on_the_way, existing, ground)
     else:
         collateral, aside = _beside(extra, existing, ground), []
     return Comparison(
@@ -160,6 +168,7 @@ def _sorted_out(
     extra: Counter[Change],
     missing: Counter[Change],
     footprint: set[str],
+    on_the_way: set[Change],
     existing: Mapping[str, bool],
     ground: Ground,
 ) -> tuple[list[Change], list[Change]]:
@@ -168,6 +177,9 @@ def _sorted_out(
     for change in extra.elements():
         subject = change.fact.subject
         if ground.tolerates(subject):
+            continue
+        if change in on_the_way:  # how documented steps leave things for those that are not done
+            aside.append(change)
             continue
         shape = ground.reworded(change)
         if shape and rewritten[shape] > 0:

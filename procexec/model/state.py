@@ -66,6 +66,12 @@ class Change:
     sign: Sign
     fact: Fact
 
+    @property
+    def inverse(self) -> "Change":
+        """The change that takes this one back."""
+        other = Sign.REMOVED if self.sign is Sign.ADDED else Sign.ADDED
+        return Change(other, self.fact)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
@@ -100,7 +106,10 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceStep:
-    """What a documented step did when it was run: the control for the answer's."""
+    """What a documented step did when it was run: the control for the answer's.
+
+    ``cwd`` is the directory in which it was begun.
+    """
 
     id: str
     text: str
@@ -110,6 +119,7 @@ class ReferenceStep:
     error: str = ""
     changes: tuple[Change, ...] = ()
     moves_shell: bool = False
+    cwd: str = ""
 
     @property
     def succeeded(self) -> bool:

@@ -86,7 +86,7 @@ class _Atomiser:
 
     def of_text(self, text: str, step: int) -> Iterator[Atom]:
         for stages in _pipelines(parse(text).commands):
-            forms = [canonical(stage, self.knowledge.options) for stage in stages]
+            forms = _fed([canonical(stage, self.knowledge.options) for stage in stages])
             whole = text[stages[0].start : stages[-1].end]
             atom = Atom(
                 kind=AtomKind.COMMAND,
@@ -98,7 +98,7 @@ class _Atomiser:
                 conditional=any(stage.conditional for stage in stages),
                 background=stages[-1].operator == "&",
             )
-            yield from self.statements(atom) if len(stages) == 1 else (atom,)
+            yield from self.statements(atom) if len(forms) == 1 else (atom,)
 
     def of_session(self, session: Session, step: int) -> Iterator[Atom]:
         commands = list(self.of_text(session.program, step))
@@ -173,6 +173,26 @@ class _Atomiser:
                 read_only=looks,
             )
             yield replace(atom, text=atom.text or statement, stages=(form,))
+
+
+def _fed(stages: list[Canonical]) -> list[Canonical]:
+    """Return a pipeline that begins with literal text as the command that reads that text."""
+    if len(stages) < 2:
+        return stages
+    said = _said(stages[0])
+    return stages if said is None else [replace(stages[1], stdin=said), *stages[2:]]
+
+
+def _said(form: Canonical) -> str | None:
+    """Return what a command prints that only prints its operands, or None."""
+    text = " ".join(form.operands)
+    if form.writes or form.options or not text or re.search(r"[$`%]", text):
+        return None
+    if form.path == ("echo",):
+        return text + "\n"
+    return (
+        text.replace("\\n", "\n") if form.path == ("printf",) and len(form.operands) == 1 else None
+    )
 
 
 def _pipelines(commands: Sequence[SimpleCommand]) -> Iterator[list[SimpleCommand]]:

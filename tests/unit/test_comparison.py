@@ -26,6 +26,12 @@ def removed(subject: str, text: str) -> Change:
     return Change(Sign.REMOVED, Fact(subject, text))
 
 
+def control(name: str, *effect: Change) -> ReferenceStep:
+    return ReferenceStep(
+        id=name, text=name, ending="exited", exit_code=0, output="", changes=effect
+    )
+
+
 MADE = added("/home/dev/a", "line one")
 MODE = added("/home/dev/a", "mode 644")
 LOG = added("/home/dev/log", "line made")
@@ -194,6 +200,19 @@ def test_an_effect_is_done_when_nothing_of_it_is_missing() -> None:
 
     assert found.has_done([MADE])
     assert not found.has_done([MADE, LOG])
+
+
+def test_an_effect_is_not_done_when_things_are_as_the_steps_before_it_left_them() -> None:
+    loaded, unloaded = Fact("configuration", "loaded"), Fact("configuration", "not loaded")
+    edit = (Change(Sign.REMOVED, loaded), Change(Sign.ADDED, unloaded))
+    reload = (Change(Sign.ADDED, loaded), Change(Sign.REMOVED, unloaded))
+    steps = (control("edit", *edit, MADE), control("reload", *reload))
+
+    found = compared([MADE, *edit], reference(MADE, steps=steps))
+
+    assert found.has_done([MADE])
+    assert not found.has_done(reload)
+    assert found.collateral == ()
 
 
 def test_an_effect_is_touched_when_the_answer_changed_the_same_things() -> None:

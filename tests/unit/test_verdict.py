@@ -17,6 +17,7 @@ from procexec.model.run import CommandResult, Ending
 from procexec.model.state import (
     Change,
     CheckResult,
+    Deviation,
     Fact,
     Mask,
     ObservedState,
@@ -57,6 +58,8 @@ class Did:
     effect: tuple[Change, ...] = ()
     action: Action | None = None
     expects_failure: bool = False
+    cwd: str = ""
+    against: tuple[str, ...] = ()
 
 
 A = Did(text="make a", node="a")
@@ -106,7 +109,7 @@ def evidence(
         Atom(kind=AtomKind.COMMAND, text=step.text, step=k) for k, step in enumerate(steps)
     )
     moves = [
-        Move(kind=step.kind, label=step.label, cost=0, atom=k, node=step.node)
+        Move(kind=step.kind, label=step.label, cost=0, atom=k, node=step.node, against=step.against)
         for k, step in enumerate(steps)
     ]
     moves += [
@@ -154,11 +157,17 @@ def _step(step: Did, k: int) -> AnswerStep:
 def _result(step: Did) -> CommandResult:
     if step.blocked:
         return CommandResult(ending=Ending.NOT_RUN)
-    return CommandResult(ending=step.ending, exit_code=step.exit_code, output=step.output)
+    return CommandResult(
+        ending=step.ending, exit_code=step.exit_code, output=step.output, cwd=step.cwd
+    )
 
 
 def slugs(result: AnswerResult) -> list[str]:
     return [finding.slug for finding in result.findings]
+
+
+def codes(result: AnswerResult) -> set[Code]:
+    return {finding.code for finding in result.findings}
 
 
 def summary(result: AnswerResult) -> tuple[str, str, list[str]]:
@@ -756,15 +765,62 @@ def test_a_program_that_sudo_does_not_find_is_the_answers_fault() -> None:
     assert decide(evidence(step, B, end=NOT_REACHED)).owner is Owner.ASSISTANT
 
 
-def test_what_documented_steps_do_on_their_way_is_no_harm_before_an_open_step() -> None:
-    on_the_way = replace(EXTRA, effect=(A_MADE,))
+def test_harm_counts_even_before_an_open_step() -> None:
+    harmful = replace(EXTRA, effect=(HARM,))
     open_step = replace(B, blocked=(Blocked(code=Code.UNRESOLVED_PLACEHOLDER, reason="x"),))
-    end = replace(NOT_REACHED, collateral=(A_MADE,))
+    harm = replace(NOT_REACHED, collateral=(HARM,))
 
-    assert decide(evidence(on_the_way, open_step, end=end)).verdict is Verdict.INCONCLUSIVE
-    harmful = replace(on_the_way, effect=(HARM,))
-    harm = replace(end, collateral=(HARM,))
     assert decide(evidence(harmful, open_step, end=harm)).verdict is Verdict.FAIL
+
+
+AWAY = Did(text="cd /tmp", kind=MoveKind.ANSWER_ONLY, label=Label.EXTRA, cwd="/tmp")
+
+
+def in_home(*steps: ReferenceStep) -> Reference:
+    return replace(WORKS, steps=tuple(replace(step, cwd="/root") for step in steps))
+
+
+def test_a_step_that_leads_where_the_documented_ones_do_not_work_is_invented() -> None:
+    reference = in_home(*WORKS.steps)
+
+    found = codes(decide(evidence(A, AWAY, B, end=WITHOUT_B, reference=reference)))
+
+    assert Code.INVENTED_STEP in found
+
+
+def test_a_step_that_leads_elsewhere_and_does_no_harm_is_no_fault() -> None:
+    reference = in_home(*WORKS.steps)
+
+    assert decide(evidence(A, AWAY, B, reference=reference)).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [("tool check x.db", Verdict.FAIL), ("tool check /srv/x.db", Verdict.PASS)],
+)
+def test_a_check_of_a_file_must_be_done_where_it_is_documented(text: str, verdict: Verdict) -> None:
+    reference = in_home(WORKS.steps[0], replace(WORKS.steps[1], text=text, changes=()))
+
+    assert decide(evidence(A, AWAY, B, reference=reference)).verdict is verdict
+
+
+def test_a_required_check_of_another_thing_than_asked_is_wrong() -> None:
+    reference = in_home(WORKS.steps[0], replace(WORKS.steps[1], changes=()))
+    other = replace(B, label=Label.SUBSTITUTED, against=("b",))
+
+    assert codes(decide(evidence(A, other, reference=reference))) == {Code.WRONG_VALUE}
+    assert (
+        decide(evidence(A, replace(other, against=()), reference=reference)).verdict is Verdict.PASS
+    )
+
+
+def test_a_step_of_its_own_that_spoils_the_goal_is_invented() -> None:
+    spoils = replace(EXTRA, effect=(HARM,))
+    wrong = Deviation(kind="wrong", subject=HARM.fact.subject, expected="x", actual="y")
+    end = replace(NOT_REACHED, deviations=(wrong,))
+
+    assert Code.INVENTED_STEP in codes(decide(evidence(spoils, A, B, end=end)))
+    assert Code.INVENTED_STEP not in codes(decide(evidence(EXTRA, A, B, end=end)))
 
 
 def test_the_order_of_what_only_might_be_a_documented_step_does_not_count() -> None:
