@@ -79,12 +79,13 @@ class Evaluation:
                 yield Result(answer=answer, unsteady=isinstance(found, PassingError))
                 continue
             reference = found.evidence.reference
-            follows = None
+            elsewhere = None
             if reference is not None and not reference.works:
-                follows = self.passes_where_documented()
-            yield Result(
-                answer=judged(found, self.tools.judge, follows=follows), events=found.events
-            )
+                elsewhere = self.where_documented()
+            answer = judged(found, self.tools.judge, elsewhere=elsewhere)
+            if verdict.may_be_of_another_version(answer):
+                answer = self._of_its_version(answer)
+            yield Result(answer=answer, events=found.events)
 
     def attempt(self, version: str) -> Attempt:
         """Return the trial on a version, or why there is none."""
@@ -119,21 +120,29 @@ class Evaluation:
             notes=(*self.notes, *notes),
         )
 
-    def passes_where_documented(self) -> bool | None:
-        """Tell whether the answer passes on the newest version where the reference works, if any."""
+    def _of_its_version(self, answer: AnswerResult) -> AnswerResult:
+        """Return the result with the version named on which the answer's steps work, if any."""
+        for version in reversed(self.benches):
+            found = self.attempt(version) if version != answer.version else None
+            if isinstance(found, Trial) and judged(found, self.tools.judge).verdict is Verdict.PASS:
+                return verdict.of_another_version(answer, version)
+        return answer
+
+    def where_documented(self) -> AnswerResult | None:
+        """Return the result on the newest version where the reference works, if any."""
         for version in reversed(self.benches):
             found = self.attempt(version)
             if not isinstance(found, Trial) or found.evidence.reference is None:
                 continue
             if found.evidence.reference.works:
-                return judged(found, self.tools.judge).verdict is Verdict.PASS
+                return judged(found, self.tools.judge)
         return None
 
 
-def judged(trial: Trial, judge: Judge, *, follows: bool | None = None) -> AnswerResult:
+def judged(trial: Trial, judge: Judge, *, elsewhere: AnswerResult | None = None) -> AnswerResult:
     """Return the verdict, after the judge has been asked what no sandbox can tell."""
     opinions = [judge.ask(question) for question in verdict.questions(trial.evidence)]
-    return verdict.decide(trial.evidence, opinions, follows=follows)
+    return verdict.decide(trial.evidence, opinions, elsewhere=elsewhere)
 
 
 def broken(answer: Answer, line: int, version: str, error: ProcexecError) -> AnswerResult:

@@ -77,7 +77,7 @@ def try_out(
         _values(answer, bench.procedure, alignment, extraction.steps),
         bench.knowledge,
     )
-    reference = _in_its_time(bench, others, alignment.branches, references)
+    reference = in_its_time(bench, others, alignment.branches, references)
     evidence = Evidence(
         answer=answer,
         line=line,
@@ -96,7 +96,7 @@ def try_out(
     return _executed(evidence, planned, reference, bench, allowed, provider)
 
 
-def _in_its_time(
+def in_its_time(
     bench: Bench,
     others: Sequence[Callable[[], Bench]],
     branches: dict[str, str],

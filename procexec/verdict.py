@@ -47,16 +47,16 @@ _ALWAYS_COUNT = frozenset([Code.WRONG_ORDER, Code.UNSAFE_STEP, Code.NOT_DECLINED
 
 
 def decide(
-    evidence: Evidence, opinions: Sequence[Opinion] = (), *, follows: bool | None = None
+    evidence: Evidence, opinions: Sequence[Opinion] = (), *, elsewhere: AnswerResult | None = None
 ) -> AnswerResult:
     """Return the verdict on one answer at one version.
 
-    ``follows`` tells whether the answer passes on a version where the documentation works, or
-    None if that is not known; it matters only where the reference fails.
+    ``elsewhere`` is its result on a version where the documentation works, or None if there is
+    none; it matters only where the reference fails.
     """
     found = _uncovered(evidence, opinions) if evidence.procedure is None else ()
     if evidence.procedure is not None:
-        found = tuple(_Case(evidence, opinions).findings(follows=follows))
+        found = tuple(_Case(evidence, opinions).findings(elsewhere))
     return _result(evidence, found)
 
 
@@ -83,9 +83,36 @@ def _question(evidence: Evidence, subject: str, text: str) -> Question:
     )
 
 
-def works_as_documented(result: AnswerResult) -> bool:
-    """Tell whether an answer does what the documentation says, where that works."""
-    return result.verdict is Verdict.PASS
+def _told_only_there(elsewhere: AnswerResult | None, own: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield what an answer does otherwise than documented, as seen where the documentation works."""
+    known = {(f.code, f.step) for f in own}
+    for finding in elsewhere.findings if elsewhere is not None else ():
+        if finding.code in _BY_TEXT and (finding.code, finding.step) not in known:
+            yield finding
+
+
+def of_another_version(result: AnswerResult, version: str) -> AnswerResult:
+    """Return a result whose failed substitutes are called steps of the version where they work."""
+    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
+    told = f"the step of another version: it works on {version}"
+    found = tuple(
+        replace(f, code=Code.OLD_VERSION_STEP, message=told)
+        if f.code is Code.WRONG_VALUE and f.line in failed
+        else f
+        for f in result.findings
+    )
+    old = {(f.line, f.column) for f in found if f.code is Code.OLD_VERSION_STEP}
+    steps = tuple(
+        replace(s, label="old-version") if (s.line, s.column) in old else s for s in result.steps
+    )
+    return replace(result, findings=found, steps=steps)
+
+
+def may_be_of_another_version(result: AnswerResult) -> bool:
+    """Tell whether a step failed that stands for a documented one and differs from it."""
+    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
+    wrong = {f.line for f in result.findings if f.code is Code.WRONG_VALUE}
+    return result.verdict is Verdict.FAIL and bool(failed & wrong)
 
 
 # --- a question that the documentation does not cover ------------------------------------------
@@ -163,7 +190,7 @@ class _Case:
         self.open_from = self._first_open()
         self.failed = [run for run in self.runs if self._has_failed(run)]
 
-    def findings(self, *, follows: bool | None) -> Iterator[Finding]:
+    def findings(self, elsewhere: AnswerResult | None) -> Iterator[Finding]:
         """Yield all findings; where the reference fails, owners are set by who is to blame."""
         own = [*self._counted([*self._own()], [*self._judged()])]
         reference = self.evidence.reference
@@ -181,12 +208,14 @@ class _Case:
         elif not wrong:
             yield from own
             yield replace(stale, informational=True)
-        elif self._follows(follows):
+        elif self._follows(elsewhere):
             yield stale
-            yield from (replace(f, owner=Owner.DOCUMENTATION) for f in wrong)
+            told = [f for f in wrong if f.code not in _BY_TEXT]
+            yield from (replace(f, owner=Owner.DOCUMENTATION) for f in told)
             yield from (f for f in own if f not in wrong)
         else:
             yield from own
+            yield from _told_only_there(elsewhere, own)
             yield replace(stale, informational=True)
 
     def _own(self) -> Iterator[Finding]:
@@ -429,15 +458,7 @@ class _Case:
             if atom.step in seen or not self._unsatisfied(atom, move):
                 continue
             seen.add(atom.step)
-            yield Finding(
-                code=Code.MISSING_STEP,
-                message=f"the documented step `{atom.step}` is not done",
-                owner=Owner.ASSISTANT,
-                step=atom.step,
-                command=atom.text,
-                evidence=_changes_text(self.end.undone.get(atom.step, ())),
-                fix=f"add: {atom.text}",
-            )
+            yield self._left_out(atom)
 
     def _values(self) -> Iterator[Finding]:
         alignment = self.evidence.alignment
@@ -454,11 +475,31 @@ class _Case:
                 continue
             seen.add(atom.step)
             step = self.evidence.steps[alignment.atoms[move.atom].step]
+            if move.reshaped and step in (run.step for run in self.failed):
+                yield from self._made_up(step, atom)
+                continue
             old = move.label is Label.OTHER_VERSION
             code = Code.OLD_VERSION_STEP if old else Code.WRONG_VALUE
             told = "the step of another version" if old else f"not as documented: {move.detail}"
             finding = self._at(step, code, told, Owner.ASSISTANT)
             yield replace(finding, step=atom.step, fix=f"documented: {atom.text}")
+
+    def _made_up(self, step: AnswerStep, atom: DocumentedAtom) -> Iterator[Finding]:
+        """Yield that a step is none of the program's, and that the documented one is missing."""
+        message = f"the documentation has no such step; it has `{atom.text}`"
+        yield self._at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
+        yield self._left_out(atom)
+
+    def _left_out(self, atom: DocumentedAtom) -> Finding:
+        return Finding(
+            code=Code.MISSING_STEP,
+            message=f"the documented step `{atom.step}` is not done",
+            owner=Owner.ASSISTANT,
+            step=atom.step,
+            command=atom.text,
+            evidence=_changes_text(self.end.undone.get(atom.step, ())),
+            fix=f"add: {atom.text}",
+        )
 
     def _is_equivalent(self, atom: DocumentedAtom, move: Move) -> bool:
         """Tell whether a substituted step does what the documented one is for."""
@@ -485,16 +526,18 @@ class _Case:
         return self.end.goal_reached and not self.end.collateral and not self._forbidden()
 
     def _is_to_blame(self, atom: DocumentedAtom, index: int) -> bool:
-        """Tell whether a substituted step failed, left its effect undone, or did harm itself."""
+        """Tell whether a substituted step failed where the documented one works, or does not do."""
+        reference = self.evidence.reference
+        controls = reference.steps if reference is not None else ()
+        fails_anyway = any(s.id == atom.step and not s.succeeded for s in controls)
         failed = any(run.planned.index == index for run in self.failed)
-        harm = set(self.evidence.effects.get(index, ())) & set(self.end.collateral)
-        return failed or bool(self.end.undone.get(atom.step)) or bool(harm)
+        return (failed and not fails_anyway) or bool(self.end.undone.get(atom.step))
 
     def _invented(self) -> Iterator[Finding]:
         alignment = self.evidence.alignment
-        harmful = {change.fact.subject for change in self.end.collateral} | self._spoilt()
-        failed = {run.planned.index for run in self.failed}
-        led_away = self._led_away()
+        first_failed = self.failed[0].planned.index if self.failed else None
+        led_away, spoilt = self._led_away(), self._spoilt()
+        unsafe = {(f.line, f.column) for f in self._unsafe()}
         seen: set[int] = set()
         for move in self.moves:
             if move.kind is not MoveKind.ANSWER_ONLY or move.atom is None:
@@ -502,20 +545,27 @@ class _Case:
             assert alignment is not None
             index = alignment.atoms[move.atom].step
             step = self.evidence.steps[index]
-            effect = {change.fact.subject for change in self.evidence.effects.get(index, ())}
-            bad = effect & harmful or (index in failed and move.label is not Label.CHECK)
-            bad = bad or index in led_away
-            if index in seen or isinstance(step.action, Input) or not bad:
+            effect = set(self.evidence.effects.get(index, ()))
+            bad = (
+                effect & set(self.end.collateral)
+                or {change.fact.subject for change in effect} & spoilt
+                or (index == first_failed and move.label is not Label.CHECK)
+                or index in led_away
+            )
+            known = index in seen or (step.line, step.column) in unsafe
+            if known or isinstance(step.action, Input) or not bad:
                 continue
             seen.add(index)
             message = "the documentation has no such step"
             yield self._at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
 
-    def _spoilt(self) -> frozenset[str]:
-        """Return what ends otherwise than documented, where the goal is not reached."""
+    def _spoilt(self) -> set[str]:
+        """Return what ends otherwise than documented steps leave it, where the goal is missed."""
         if self.end.goal_reached:
-            return frozenset()
-        return frozenset(d.subject for d in self.end.deviations if d.kind == "wrong")
+            return set()
+        left_out = {self.atoms[m.node].step for m in self.moves if m.node and m.atom is None}
+        undone = {c.fact.subject for name in left_out for c in self.end.undone.get(name, ())}
+        return undone | {d.subject for d in self.end.deviations if d.kind == "wrong"}
 
     def _led_away(self) -> set[int]:
         """Return the undocumented steps that lead to a directory where documented ones do not work."""
@@ -595,12 +645,17 @@ class _Case:
         harm = [*self._forbidden(), *_changes_text(self.end.collateral).split("\n")]
         harm = [line for line in harm if line]
         if harm and self.evidence.results:
-            yield Finding(
-                code=Code.COLLATERAL_CHANGE,
-                message="the answer changes what the documented procedure leaves alone",
-                owner=Owner.ASSISTANT,
-                evidence="\n".join(harm[:12]),
-            )
+            message = "the answer changes what the documented procedure leaves alone"
+            finding = Finding(code=Code.COLLATERAL_CHANGE, message=message, owner=Owner.ASSISTANT)
+            if (step := self._who_does_harm()) is not None:
+                finding = self._at(step, Code.COLLATERAL_CHANGE, message, Owner.ASSISTANT)
+            yield replace(finding, evidence="\n".join(harm[:12]))
+
+    def _who_does_harm(self) -> AnswerStep | None:
+        """Return the first step that makes one of the collateral changes, as far as is known."""
+        harm = set(self.end.collateral)
+        effects = sorted(self.evidence.effects.items())
+        return next((self.evidence.steps[k] for k, effect in effects if harm & set(effect)), None)
 
     def _judged(self) -> Iterator[Finding]:
         for question in questions(self.evidence):
@@ -638,10 +693,10 @@ class _Case:
     def _breaks_rules(self, own: list[Finding]) -> bool:
         return any(f.code in (Code.UNSAFE_STEP, Code.COLLATERAL_CHANGE) for f in own)
 
-    def _follows(self, follows: bool | None) -> bool:
+    def _follows(self, elsewhere: AnswerResult | None) -> bool:
         """Tell whether the answer does what the documentation says."""
-        if follows is not None:
-            return follows
+        if elsewhere is not None:
+            return elsewhere.verdict is Verdict.PASS
         required = [m for m in self.moves if m.label is Label.MISSING]
         other = [m for m in self.moves if m.label in (Label.EXTRA, Label.SUBSTITUTED)]
         return bool(self.moves) and not required and not other
@@ -717,7 +772,7 @@ def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:
         owner=_owner(verdict, found),
         line=evidence.line,
         findings=tuple(found),
-        steps=tuple(_step_results(evidence)),
+        steps=tuple(_step_results(evidence, found)),
         faithful=_faithful(found) if evidence.procedure else None,
         works=works,
         fitness=alignment.fitness if alignment else None,
@@ -744,6 +799,10 @@ _UNFAITHFUL = frozenset(
         Code.UNSAFE_STEP,
     ]
 )
+_BY_TEXT = frozenset(
+    [Code.MISSING_STEP, Code.INVENTED_STEP, Code.WRONG_VALUE, Code.OLD_VERSION_STEP]
+)
+"""What is seen by comparing with the documentation rather than by running."""
 _WHO_MUST_ACT = (Owner.ENVIRONMENT, Owner.JUDGE, Owner.ASSISTANT, Owner.DOCUMENTATION)
 
 
@@ -760,13 +819,17 @@ def _owner(verdict: Verdict, found: Sequence[Finding]) -> Owner:
     return next(owner for owner in _WHO_MUST_ACT if owner in deciding)
 
 
-def _step_results(evidence: Evidence) -> Iterator[StepResult]:
+def _step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
     planned = {p.index: k for k, p in enumerate(evidence.plan.steps)} if evidence.plan else {}
     labels = _labels(evidence)
     for k, step in enumerate(evidence.steps):
         at = planned.get(k)
         result = evidence.results[at] if at is not None and at < len(evidence.results) else None
         label, nodes = labels.get(k, ("", ()))
+        if result is None or result.ending is not Ending.NOT_RUN:
+            told = {f.code for f in found if (f.line, f.column) == (step.line, step.column)}
+            nodes = nodes or _done_by(evidence, k)
+            label = _as_it_was(label, nodes, told)
         yield StepResult(
             text=evidence.plan.steps[at].text
             if at is not None and evidence.plan
@@ -801,4 +864,31 @@ def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
     return found
 
 
+def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
+    """Return the documented steps, not in the answer, of whose effect a step brings about a part."""
+    reference, effect = evidence.reference, set(evidence.effects.get(index, ()))
+    if reference is None or evidence.alignment is None or not effect:
+        return ()
+    steps = {atom.id: atom.step for atom in evidence.documented}
+    moves = evidence.alignment.moves
+    absent = {steps[m.node] for m in moves if m.node is not None and m.atom is None}
+    return tuple(s.id for s in reference.steps if s.id in absent and effect & set(s.changes))
+
+
+def _as_it_was(label: str, nodes: Sequence[str], told: set[Code]) -> str:
+    """Return what a step turned out to be: by what was found, else by its text and effect."""
+    for code, word in _LABELS.items():
+        if code in told:
+            return word
+    if label in (Label.SUBSTITUTED, Label.OTHER_VERSION) or (label == Label.EXTRA and nodes):
+        return "equivalent"
+    return "benign" if label == Label.EXTRA else label
+
+
+_LABELS = {
+    Code.UNSAFE_STEP: "unsafe",
+    Code.INVENTED_STEP: "invented",
+    Code.OLD_VERSION_STEP: "old-version",
+    Code.WRONG_VALUE: "wrong-value",
+}
 _RANK = {"matched": 0, "variant": 1, "check": 1, "substituted": 3, "displaced": 4, "extra": 2}

@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from benchmarks.mutation.script import Base, Line, Variant, script, ways
 from procexec.cli.engine import image_maker, workshop
 from procexec.judge.silent import Silent
 from procexec.model.document import Answer, Procedure, version_key
-from procexec.model.result import AnswerResult, Finding
+from procexec.model.result import AnswerResult, Finding, Verdict
+from procexec.model.state import Reference
 from procexec.pipeline import Evaluation, Tools
 from procexec.read.unsafe import shipped_unsafe
 from procexec.reference import References
+from procexec.trial import in_its_time
 from procexec.workload import Benches, Library
 
 
@@ -67,7 +69,6 @@ class Runner:
     benches: Benches
     tools: Tools
     workers: int
-    bases: list[Base] = field(default_factory=list)
 
     def bases_of(self, procedure: Procedure, *, every: bool) -> list[Base]:
         """Return a procedure's bases: all versions, or the newest that works and one that fails."""
@@ -76,7 +77,7 @@ class Runner:
                 procedure=procedure,
                 version=version,
                 spec=self.library.sandboxes[procedure.product, version].spec,
-                reference=self.tools.references.get(self.benches.get(procedure, version), way),
+                reference=self._reference(procedure, version, way),
                 way=way,
                 lines=script(procedure, version, way),
                 others=_others(procedure, version, way),
@@ -90,10 +91,20 @@ class Runner:
         failing = next((b.version for b in found if not b.works), None)
         return [b for b in found if b.version in (working, failing)]
 
+    def _reference(self, procedure: Procedure, version: str, way: dict[str, str]) -> Reference:
+        benches = self.benches.of(procedure)
+        others = [make for v, make in benches.items() if v != version]
+        return in_its_time(benches[version](), others, way, self.tools.references)
+
     def run(self, variants: Sequence[Variant]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the variants."""
         with ThreadPoolExecutor(self.workers) as pool:
             yield from pool.map(self._outcome, variants)
+
+    def verdicts(self, base: Base, answers: Sequence[Answer]) -> list[Verdict]:
+        """Return the verdict on each answer on the version of a base."""
+        with ThreadPoolExecutor(self.workers) as pool:
+            return [r.verdict for r in pool.map(lambda a: self._result(a, base), answers)]
 
     def _outcome(self, variant: Variant) -> Outcome:
         base = variant.base
@@ -104,11 +115,13 @@ class Runner:
             product=base.procedure.product,
             procedure=base.procedure.id,
         )
+        return Outcome(variant=variant, found=self._result(answer, base))
+
+    def _result(self, answer: Answer, base: Base) -> AnswerResult:
         evaluation = Evaluation(
             answer=answer, line=1, benches=self.benches.of(base.procedure), tools=self.tools
         )
-        result = next(iter(evaluation.results([base.version])))
-        return Outcome(variant=variant, found=result.answer)
+        return next(iter(evaluation.results([base.version]))).answer
 
 
 def _others(procedure: Procedure, version: str, way: dict[str, str]) -> tuple[Line, ...]:
@@ -136,7 +149,7 @@ def runner(library: Library, workers: int) -> Iterator[Runner]:
         yield Runner(library=library, benches=benches, tools=tools, workers=workers)
 
 
-def products_of(library: Library, wanted: Iterable[str]) -> list[Procedure]:
+def procedures_of(library: Library, wanted: Iterable[str]) -> list[Procedure]:
     """Return the procedures of the products, in the order of their ids."""
     chosen = set(wanted)
     return [

@@ -90,7 +90,8 @@ def prompts(base: Base, rng: Random) -> Iterator[Telling]:
 def chained(base: Base, rng: Random) -> Iterator[Telling]:
     """Commands joined by `&&`."""
     plain = [line for line in base.lines if isinstance(line.action, Command)]
-    if len(plain) > 1:
+    ends = {step.ending for step in base.reference.steps}
+    if len(plain) > 1 and ends <= {"exited"}:  # what goes on in another shell cannot be joined
         style = Style(layout="one block", chained=True)
         yield Telling(lines=base.lines, style=style, change="joined by &&")
 

@@ -1,7 +1,7 @@
 """An answer as a list of lines, before it is written down."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from procexec.align.graph import actions
 from procexec.model.document import Procedure, SandboxSpec, Step
@@ -135,7 +135,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """An answer with what must come of it; ``spans`` are the lines of the places wanted."""
+    """An answer with what must come of it; ``spans`` are the lines of the places wanted.
+
+    ``source`` is the id of the answer that it was made from, or empty.
+    """
 
     operator: str
     base: Base
@@ -143,8 +146,10 @@ class Variant:
     text: str
     wanted: Wanted
     change: str
-    spans: tuple[tuple[int, int], ...] = field(default=())
+    spans: tuple[tuple[int, int], ...] = ()
+    source: str = ""
 
     @property
     def id(self) -> str:
-        return f"{self.operator}/{self.base.id}/{self.number}"
+        source = f"{self.source}@{self.base.version}" if self.source else self.base.id
+        return f"{self.operator}/{source}/{self.number}"

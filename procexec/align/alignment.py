@@ -137,6 +137,7 @@ def _moves(
                 node=match.node,
                 detail=pair.detail,
                 against=pair.against,
+                reshaped=pair.reshaped,
             )
         else:
             label = Label.CHECK if atom.read_only else Label.EXTRA

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from procexec.model.alignment import Candidate, Label
 from procexec.model.step import Atom, AtomKind, Canonical
 from procexec.shell.parse import PLACEHOLDER
+from procexec.shell.sessions import STATEMENT
 
 SUBSTITUTED = 600
 OTHER_VERSION = 400
@@ -80,7 +81,12 @@ def _joined(parts: list[Candidate]) -> Candidate:
     detail = "; ".join(part.detail for part in parts if part.detail)
     against = tuple(value for part in parts for value in part.against)
     return Candidate(
-        cost=worst.cost, label=worst.label, detail=detail, bindings=bindings, against=against
+        cost=worst.cost,
+        label=worst.label,
+        detail=detail,
+        bindings=bindings,
+        against=against,
+        reshaped=any(part.reshaped for part in parts),
     )
 
 
@@ -96,7 +102,7 @@ def _piped(doc: Canonical, answer: Atom, values: Values) -> Candidate | None:
 
 
 def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate | None:
-    if not _comparable(doc.path, answer.path):
+    if not _comparable(doc, answer):
         return None
     differences = _Differences(values)
     differences.compare(doc, answer)
@@ -113,12 +119,21 @@ def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate |
         detail="; ".join(differences.details[:3]),
         bindings=bindings,
         against=tuple(differences.against),
+        reshaped=differences.reshaped,
     )
 
 
-def _comparable(doc: tuple[str, ...], answer: tuple[str, ...]) -> bool:
-    shorter = min(len(doc), len(answer))
-    return shorter > 0 and doc[:shorter] == answer[:shorter] and shorter >= min(2, len(doc))
+def _comparable(doc: Canonical, answer: Canonical) -> bool:
+    """Tell whether two commands could be versions of one: same sub-command, same verb."""
+    shorter = min(len(doc.path), len(answer.path))
+    same = shorter > 0 and doc.path[:shorter] == answer.path[:shorter]
+    if STATEMENT in doc.path and STATEMENT in answer.path:
+        same = same and _verb(doc) == _verb(answer)
+    return same and shorter >= min(2, len(doc.path))
+
+
+def _verb(form: Canonical) -> str:
+    return form.operands[-1].split(" ", 1)[0] if form.operands else ""
 
 
 @dataclass(slots=True)
@@ -132,9 +147,11 @@ class _Differences:
     details: list[str] = field(default_factory=list)
     bindings: dict[str, str] = field(default_factory=dict)
     against: list[str] = field(default_factory=list)
+    reshaped: bool = False
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
         if doc.path != answer.path:
+            self.reshaped = True
             self._differ(f"`{' '.join(answer.path)}` instead of `{' '.join(doc.path)}`")
         self._options(doc, answer)
         self._operands(doc.operands, answer.operands)
@@ -172,8 +189,10 @@ class _Differences:
         if len(wanted) == len(found):
             for want, have in zip(wanted, found, strict=True):
                 if not self._same(want, have):
+                    self.reshaped |= len(want.split()) != len(have.split())
                     self._differ(f"`{have}` instead of `{want}`")
             return
+        self.reshaped = True
         missing, added = Counter(wanted), Counter(found)
         for word in (missing - added).elements():
             self._differ(f"`{word}` is missing")

@@ -173,12 +173,14 @@ def _sorted_out(
     ground: Ground,
 ) -> tuple[list[Change], list[Change]]:
     collateral, aside = [], []
+    wanted = {key for change in missing if (key := _setting(change))}
     rewritten = Counter(filter(None, map(ground.reworded, missing.elements())))
     for change in extra.elements():
         subject = change.fact.subject
         if ground.tolerates(subject):
             continue
-        if change in on_the_way:  # how documented steps leave things for those that are not done
+        # how documented steps leave things for those that are not done; a setting's other value
+        if change in on_the_way or (_setting(change) in wanted):
             aside.append(change)
             continue
         shape = ground.reworded(change)
@@ -194,6 +196,12 @@ def _sorted_out(
         else:
             collateral.append(change)
     return collateral, aside
+
+
+def _setting(change: Change) -> tuple[Sign, str, str] | None:
+    """Return what is set where a fact is ``name=value``, or None."""
+    name, equals, _ = change.fact.text.partition("=")
+    return (change.sign, change.fact.subject, name) if equals and name else None
 
 
 def _beside(extra: Counter[Change], existing: Mapping[str, bool], ground: Ground) -> list[Change]:

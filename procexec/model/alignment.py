@@ -35,6 +35,7 @@ class Move:
     """One column of the alignment. ``atom`` indexes the answer's atoms, ``node`` is a step id.
 
     ``against`` are the values fixed by the question that the answer replaced by others.
+    ``reshaped``: not only values differ, the command is another one.
     """
 
     kind: MoveKind
@@ -44,6 +45,7 @@ class Move:
     node: str | None = None
     detail: str = ""
     against: tuple[str, ...] = ()
+    reshaped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,7 @@ class Candidate:
     detail: str = ""
     bindings: tuple[tuple[str, str], ...] = ()
     against: tuple[str, ...] = ()
+    reshaped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

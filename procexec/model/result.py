@@ -87,7 +87,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """An answer's step with all that is known about it."""
+    """An answer's step with all that is known about it.
+
+    ``label``: matched, variant, paraphrase, displaced, equivalent, wrong-value, old-version, invented,
+    unsafe, check, benign; ``steps`` are the documented ones that it stands for.
+    """
 
     text: str
     line: int

@@ -21,6 +21,7 @@ from procexec.model.step import (
 from procexec.shell.canonical import canonical
 from procexec.shell.parse import SimpleCommand, parse
 from procexec.shell.sessions import (
+    STATEMENT,
     handed_over,
     normal,
     opened,
@@ -168,7 +169,7 @@ class _Atomiser:
                 continue
             looks = any(re.match(p, statement, re.IGNORECASE) for p in spec.read_only)
             form = Canonical(
-                path=(spec.program, "statement"),
+                path=(spec.program, STATEMENT),
                 operands=(*session.target, normal(statement)),
                 read_only=looks,
             )

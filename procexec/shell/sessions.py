@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from procexec.model.document import SessionProgram
 from procexec.model.step import Canonical
 
+STATEMENT = "statement"
+"""The sub-command of all that is typed into a program."""
+
 
 def program_of(form: Canonical, sessions: Sequence[SessionProgram]) -> SessionProgram | None:
     """Return the session program that a command runs, in whatever way."""

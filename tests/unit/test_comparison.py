@@ -263,3 +263,12 @@ def test_a_harmless_fact_may_be_added_but_not_removed() -> None:
     for sign, count in ((Sign.ADDED, 0), (Sign.REMOVED, 1)):
         found = compared([Change(sign, fact)], reference(MADE), "/r", harmless=harmless)
         assert len(found.collateral) == count
+
+
+def test_another_value_of_a_documented_setting_is_wrong_and_no_collateral() -> None:
+    wanted, found = added("conf", "[x] rebase=true"), added("conf", "[x] rebase=false")
+    more = added("conf", "[x] other=1")
+
+    comparison = compared([found, more], reference(wanted))
+
+    assert (comparison.missing, comparison.collateral) == ((wanted,), (more,))

@@ -26,7 +26,12 @@ from procexec.model.state import (
     Sign,
 )
 from procexec.model.step import Action, AnswerStep, Atom, AtomKind, Command, Extraction, Manual
-from procexec.verdict import decide, questions
+from procexec.verdict import (
+    decide,
+    may_be_of_another_version,
+    of_another_version,
+    questions,
+)
 
 PROCEDURE = Procedure(
     id="tool/make",
@@ -60,6 +65,7 @@ class Did:
     expects_failure: bool = False
     cwd: str = ""
     against: tuple[str, ...] = ()
+    reshaped: bool = False
 
 
 A = Did(text="make a", node="a")
@@ -109,7 +115,15 @@ def evidence(
         Atom(kind=AtomKind.COMMAND, text=step.text, step=k) for k, step in enumerate(steps)
     )
     moves = [
-        Move(kind=step.kind, label=step.label, cost=0, atom=k, node=step.node, against=step.against)
+        Move(
+            kind=step.kind,
+            label=step.label,
+            cost=0,
+            atom=k,
+            node=step.node,
+            against=step.against,
+            reshaped=step.reshaped,
+        )
         for k, step in enumerate(steps)
     ]
     moves += [
@@ -349,11 +363,15 @@ ANOTHER_WAY = evidence(A, replace(EXTRA, text="touch b"), missing=["b"], referen
 ASTRAY = evidence(A, replace(EXTRA, exit_code=1), missing=["b"], reference=STALE, end=WITHOUT_B)
 
 
-@pytest.mark.parametrize("follows", [True, None])
+PASSES = decide(evidence(A, B))
+FAILS = decide(evidence(A, replace(B, exit_code=2), end=WITHOUT_B))
+
+
+@pytest.mark.parametrize("elsewhere", [PASSES, None])
 def test_an_answer_that_follows_stale_docs_is_the_documentation_s_fault(
-    follows: bool | None,
+    elsewhere: AnswerResult | None,
 ) -> None:
-    result = decide(FOLLOWS, follows=follows)
+    result = decide(FOLLOWS, elsewhere=elsewhere)
 
     assert (result.verdict, result.owner) == (Verdict.FAIL, Owner.DOCUMENTATION)
     assert result.findings[0].code is Code.STALE_DOCS
@@ -370,9 +388,9 @@ def test_another_way_that_works_passes_and_the_stale_docs_are_told() -> None:
     assert (stale.informational, stale.owner) == (True, Owner.DOCUMENTATION)
 
 
-@pytest.mark.parametrize("follows", [False, None])
-def test_both_fail_each_in_its_own_way(follows: bool | None) -> None:
-    result = decide(ASTRAY, follows=follows)
+@pytest.mark.parametrize("elsewhere", [FAILS, None])
+def test_both_fail_each_in_its_own_way(elsewhere: AnswerResult | None) -> None:
+    result = decide(ASTRAY, elsewhere=elsewhere)
 
     assert (result.verdict, result.owner) == (Verdict.FAIL, Owner.ASSISTANT)
     stale = next(f for f in result.findings if f.code is Code.STALE_DOCS)
@@ -380,7 +398,49 @@ def test_both_fail_each_in_its_own_way(follows: bool | None) -> None:
 
 
 def test_an_answer_that_is_wrong_where_the_docs_work_is_not_excused() -> None:
-    assert decide(FOLLOWS, follows=False).owner is Owner.ASSISTANT
+    assert decide(FOLLOWS, elsewhere=FAILS).owner is Owner.ASSISTANT
+
+
+def test_where_the_docs_fail_a_fault_seen_elsewhere_is_told_in_words_too() -> None:
+    wrong = replace(B, label=Label.SUBSTITUTED, against=("b",))
+    there = decide(evidence(A, wrong, end=WITHOUT_B))
+
+    result = decide(evidence(A, wrong, reference=STALE, end=WITHOUT_B), elsewhere=there)
+
+    assert Code.WRONG_VALUE in codes(result)
+
+
+def test_an_answer_that_follows_stale_docs_is_not_told_how_its_words_differ() -> None:
+    other = replace(B, label=Label.SUBSTITUTED, exit_code=2)
+
+    result = decide(evidence(A, other, reference=STALE, end=WITHOUT_B), elsewhere=PASSES)
+
+    assert codes(result) == {Code.STALE_DOCS, Code.STEP_FAILED, Code.GOAL_NOT_REACHED}
+
+
+def test_a_failed_command_that_is_another_one_is_made_up_and_the_documented_one_missing() -> None:
+    made_up = replace(B, label=Label.SUBSTITUTED, reshaped=True, exit_code=2)
+
+    found = codes(decide(evidence(A, made_up, end=WITHOUT_B)))
+
+    assert {Code.INVENTED_STEP, Code.MISSING_STEP} <= found
+    assert Code.WRONG_VALUE not in found
+
+
+def test_a_step_is_of_another_version_if_the_answer_passes_there() -> None:
+    failed = decide(evidence(A, replace(B, label=Label.SUBSTITUTED, exit_code=2), end=WITHOUT_B))
+
+    assert may_be_of_another_version(failed)
+    assert not may_be_of_another_version(decide(evidence(A, end=WITHOUT_B, missing=["b"])))
+    assert Code.OLD_VERSION_STEP in codes(of_another_version(failed, "1"))
+
+
+def test_what_an_extra_step_fails_behind_a_failed_one_does_not_make_it_up() -> None:
+    failed = replace(EXTRA, exit_code=1)
+
+    found = decide(evidence(replace(A, exit_code=1), failed, B, end=NOT_REACHED))
+
+    assert Code.INVENTED_STEP not in codes(found)
 
 
 @pytest.mark.parametrize("end", [replace(REACHED, collateral=(HARM,))])
@@ -612,8 +672,32 @@ def test_each_step_is_told_with_what_it_stands_for_and_what_came_of_it() -> None
     first, second = decide(evidence(A, replace(EXTRA, exit_code=3, output="no"))).steps
 
     assert (first.label, first.steps, first.exit_code) == ("matched", ("a",), 0)
-    assert (second.label, second.steps, second.exit_code) == ("extra", (), 3)
+    assert (second.label, second.steps, second.exit_code) == ("invented", (), 3)
     assert (second.output, second.line) == ("no", 2)
+
+
+@pytest.mark.parametrize(
+    ("step", "missing", "end", "label"),
+    [
+        (replace(B, label=Label.SUBSTITUTED), (), REACHED, ("equivalent", ("b",))),
+        (replace(B, label=Label.SUBSTITUTED), (), WITHOUT_B, ("wrong-value", ("b",))),
+        (EXTRA, (), REACHED, ("benign", ())),
+        (replace(EXTRA, effect=(B_MADE,)), ("b",), REACHED, ("equivalent", ("b",))),
+        (
+            replace(EXTRA, effect=(HARM,)),
+            (),
+            replace(REACHED, collateral=(HARM,)),
+            ("invented", ()),
+        ),
+        (LOOK, (), REACHED, ("check", ())),
+    ],
+)
+def test_a_step_is_called_what_it_turned_out_to_be(
+    step: Did, missing: tuple[str, ...], end: EndState, label: tuple[str, tuple[str, ...]]
+) -> None:
+    told = decide(evidence(A, step, missing=missing, end=end)).steps[1]
+
+    assert (told.label, told.steps) == label
 
 
 def test_the_slices_of_an_answer_are_kept() -> None:
@@ -667,9 +751,11 @@ CASES = st.builds(
 
 
 @settings(max_examples=100, deadline=None)
-@given(CASES, st.sampled_from([True, False, None]))
-def test_a_result_is_as_bad_as_its_worst_finding(case: Evidence, follows: bool | None) -> None:
-    result = decide(case, follows=follows)
+@given(CASES, st.sampled_from([PASSES, FAILS, None]))
+def test_a_result_is_as_bad_as_its_worst_finding(
+    case: Evidence, elsewhere: AnswerResult | None
+) -> None:
+    result = decide(case, elsewhere=elsewhere)
 
     counted = [finding for finding in result.findings if not finding.informational]
     assert (result.verdict is Verdict.PASS) == (not counted)
