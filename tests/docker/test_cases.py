@@ -8,8 +8,9 @@ they are named or with ``--nightly``.
 """
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from procexec.cli.engine import Workshop, image_maker, workshop
 from procexec.judge.silent import Silent
 from procexec.model.document import version_key
-from procexec.model.result import AnswerResult, Verdict
+from procexec.model.result import AnswerResult, StepResult, Verdict
 from procexec.pipeline import Evaluation, Tools, judged
 from procexec.read.sandboxes import read_sandboxes
 from procexec.read.unsafe import shipped_unsafe
@@ -56,12 +57,74 @@ class Outcome:
     def right_owner(self) -> bool:
         return self.found.owner == self.wanted.owner
 
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset(f.slug for f in self.found.findings if not f.informational)
+
+    @property
+    def right_codes(self) -> int:
+        """How many findings are both wanted and found."""
+        return len(self.codes & set(self.wanted.findings))
+
+    @property
+    def labels(self) -> list[tuple[str, str, str]]:
+        """The labelled steps: text, what it was called by hand, what it is called by us."""
+        lines = [_bare(line) for line in self.case.answer.answer.split("\n")]
+        return [
+            (text, _wanted(label), _found(text, lines, self.found.steps))
+            for text, label in self.case.labels
+        ]
+
     def __str__(self) -> str:
-        codes = sorted({f.slug for f in self.found.findings if not f.informational})
+        codes = sorted(self.codes)
         return (
             f"{self.case.answer.id} on {self.found.version}: wanted {self.wanted.verdict}"
             f" ({self.wanted.owner}), found {self.found.verdict} ({self.found.owner}) {codes}"
         )
+
+
+_FAULTS = ("wrong-value", "invented", "old-version", "unsafe")
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip()
+
+
+def _wanted(label: str) -> str:
+    """Return a label by hand in the words of ours: what it stands for, or what it is."""
+    kind, _, steps = label.partition(":")
+    if kind in ("matched", "equivalent"):
+        return "does " + ",".join(sorted(steps.split(",")))
+    return "no step" if kind.startswith("not-a-step") else kind
+
+
+def _called(label: str, steps: Sequence[str]) -> str:
+    if label in _FAULTS and label != "wrong-value":
+        return label
+    return "does " + ",".join(sorted(steps)) if steps else "benign"
+
+
+def _found(text: str, lines: Sequence[str], mine: Sequence[StepResult]) -> str:
+    """Return what we call the step of a text: the one with most of its words, or on its line."""
+    bare = _bare(re.sub(r"^\(same \w+\)", "", text))
+    inside = [s for s in mine if _bare(s.text) and (_bare(s.text) in bare or bare in _bare(s.text))]
+    if not inside:
+        start = bare[:40]
+        at = [k for k, line in enumerate(lines, 1) if line and (start in line or line in bare)]
+        inside = [s for s in mine if s.line in at]
+        if at and not inside:  # a line of a session
+            inside = [s for s in mine if s.line <= at[0]][-1:]
+    if not inside:
+        return "no step"
+    best = min(inside, key=lambda s: abs(len(_bare(s.text)) - len(bare)))
+    return _called(best.label, best.steps)
+
+
+def _same_label(wanted: str, found: str) -> bool:
+    """Tell whether two labels agree; of a step that does several, one is enough."""
+    if wanted.startswith("does ") and found.startswith("does "):
+        return bool(set(wanted[5:].split(",")) & set(found[5:].split(",")))
+    return wanted == found
 
 
 @pytest.fixture(scope="module")
@@ -155,8 +218,26 @@ def _table(found: list[Outcome]) -> str:
         f"{len(found)} answers x versions: verdict right {right / len(found):.1%}, "
         f"owner right {owners / len(found):.1%}"
     )
+    lines.append(
+        f"findings: exactly the wanted ones {_exact(found):.1%}, F1 {_f1(found):.1%}; "
+        f"steps called as by hand {_labelled(found):.1%}"
+    )
     lines += [f"miss: {o}" for o in found if not (o.right and o.right_owner)]
     return "\n".join(lines)
+
+
+def _exact(found: Sequence[Outcome]) -> float:
+    return sum(o.codes == set(o.wanted.findings) for o in found) / len(found)
+
+
+def _f1(found: Sequence[Outcome]) -> float:
+    right = sum(o.right_codes for o in found)
+    return 2 * right / sum(len(o.codes) + len(o.wanted.findings) for o in found)
+
+
+def _labelled(found: Sequence[Outcome]) -> float:
+    every = [_same_label(w, f) for o in found if o.case.answer.procedure for _, w, f in o.labels]
+    return sum(every) / len(every)
 
 
 def test_no_answer_passes_that_must_not(outcomes: list[Outcome]) -> None:
