@@ -16,6 +16,7 @@ from procexec.model.question import Opinion, OpinionVerdict, Question
 from procexec.model.result import (
     AnswerResult,
     Code,
+    Control,
     Finding,
     Owner,
     StepResult,
@@ -23,7 +24,7 @@ from procexec.model.result import (
     overall,
 )
 from procexec.model.run import CommandResult, Ending
-from procexec.model.state import Change, ReferenceStep, Sign
+from procexec.model.state import Change, GoalFault, Reference, ReferenceStep, Sign
 from procexec.model.step import AnswerStep, Command, Input, Manual, Session
 
 _FAILS = frozenset(
@@ -172,9 +173,9 @@ class _Case:
             return
         stale = self._stale()
         wrong = [f for f in own if f.code in _FAILS and not f.informational]
-        if reference.goal_held_before:
+        if reference.goal_fault is not None:
             yield stale
-            yield from own
+            yield from self._without_goal(own, reference.goal_fault)
         elif self._works() and not self._breaks_rules(own):
             yield replace(stale, informational=True)
             yield from (f for f in own if f.code not in _FAILS)
@@ -188,6 +189,11 @@ class _Case:
         else:
             yield from own
             yield replace(stale, informational=True)
+
+    def _without_goal(self, own: list[Finding], fault: GoalFault) -> Iterator[Finding]:
+        """Leave out a missed goal where the documentation itself cannot be sure to reach it."""
+        kept = fault is GoalFault.HELD_BEFORE
+        return (f for f in own if kept or f.code is not Code.GOAL_NOT_REACHED)
 
     def _own(self) -> Iterator[Finding]:
         yield from self._nothing_to_run()
@@ -616,11 +622,12 @@ class _Case:
     def _stale(self) -> Finding:
         reference = self.evidence.reference
         assert reference is not None
-        if reference.goal_held_before:
+        if reference.goal_fault is not None:
             return Finding(
                 code=Code.VACUOUS_GOAL,
-                message="the goal holds before the first step: it says nothing",
+                message=reference.goal_told,
                 owner=Owner.DOCUMENTATION,
+                fix=reference.goal_hint,
             )
         failed = reference.failed_steps
         step = failed[0] if failed else None
@@ -724,6 +731,16 @@ def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:
         slices=evidence.answer.slices,
         deviations=tuple(map(str, evidence.end.deviations[:40])) if evidence.end else (),
         notes=evidence.notes,
+        reference=_control(evidence.reference) if evidence.reference else None,
+    )
+
+
+def _control(reference: Reference) -> Control:
+    return Control(
+        works=reference.works,
+        runs=reference.runs,
+        coverage=reference.coverage,
+        steps={step.id: step.coverage for step in reference.steps if step.coverage.facts},
     )
 
 

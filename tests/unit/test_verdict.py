@@ -12,11 +12,20 @@ from procexec.model.document import Answer, Procedure, Source, Step, Unsafe
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import Blocked, Plan, PlannedStep
 from procexec.model.question import Opinion, OpinionVerdict, Question
-from procexec.model.result import SEVERITY, AnswerResult, Code, Owner, Verdict, overall
+from procexec.model.result import (
+    SEVERITY,
+    AnswerResult,
+    Code,
+    Control,
+    Owner,
+    Verdict,
+    overall,
+)
 from procexec.model.run import CommandResult, Ending
 from procexec.model.state import (
     Change,
     CheckResult,
+    Coverage,
     Deviation,
     Fact,
     Mask,
@@ -413,6 +422,33 @@ def test_a_goal_that_held_before_says_nothing() -> None:
     result = decide(evidence(A, B, reference=vacuous))
 
     assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+
+
+def test_a_goal_that_other_reference_runs_miss_is_the_documentation_s_fault() -> None:
+    unstable = replace(WORKS, unstable=("g1",))
+
+    result = decide(evidence(A, B, reference=unstable, end=NOT_REACHED))
+
+    assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+    assert "the goal (g1)" in result.findings[0].message
+    assert result.findings[0].fix
+
+
+def test_an_end_state_of_which_everything_is_masked_is_no_goal() -> None:
+    masked = replace(WORKS, checks=(), coverage=Coverage(facts=2, dropped=2))
+
+    result = decide(evidence(A, B, reference=masked, end=EndState(equal=True)))
+
+    assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+
+
+def test_a_result_tells_how_much_of_the_reference_is_masked() -> None:
+    some = Coverage(facts=5, dropped=1, varied=1)
+    steps = (replace(WORKS.steps[0], coverage=some), WORKS.steps[1])
+
+    result = decide(evidence(A, B, reference=replace(WORKS, steps=steps, coverage=some, runs=3)))
+
+    assert result.reference == Control(works=True, runs=3, coverage=some, steps={"a": some})
 
 
 # --- row 6: open ------------------------------------------------------------------------------
