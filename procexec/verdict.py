@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from procexec.model.alignment import Label, Move, MoveKind
+from procexec.model.document import Severity
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import PlannedStep
 from procexec.model.question import Opinion, OpinionVerdict, Question
@@ -25,7 +26,8 @@ from procexec.model.result import (
 )
 from procexec.model.run import CommandResult, Ending
 from procexec.model.state import Change, GoalFault, Reference, ReferenceStep, Sign
-from procexec.model.step import AnswerStep, Command, Input, Manual, Session
+from procexec.model.step import AnswerStep, Input, Manual
+from procexec.shell.unsafe import Hit, documented_hits, hits
 
 _FAILS = frozenset(
     [
@@ -239,7 +241,7 @@ class _Case:
         place = self.runs[self.open_from].step
         kept = [f for f in found if not self._is_consequence(f, place)]
         yield from (*kept, *judged)
-        if len(kept) < len(found) and not kept and not judged:
+        if len(kept) < len(found) and all(f.informational for f in (*kept, *judged)):
             message = "nobody can tell what comes of it here: the sandbox cannot do it"
             yield self._at(place, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
 
@@ -565,16 +567,37 @@ class _Case:
         )
 
     def _unsafe(self) -> Iterator[Finding]:
-        documented = [atom.text for atom in self.evidence.documented]
-        for step in self.evidence.steps:
-            if not isinstance(step.action, Command | Session):
-                continue
-            for kind in self.evidence.unsafe:
-                exempt = any(_matches(kind.pattern, text) for text in documented)
-                if not exempt and _matches(kind.pattern, step.action.text):
-                    message = f"unsafe ({kind.name}): {kind.reason}"
-                    finding = self._at(step, Code.UNSAFE_STEP, message, Owner.ASSISTANT)
-                    yield replace(finding, evidence=kind.source)
+        """Yield a finding for each step and kind: what is documented so, or no more than a risk,
+        is told only.
+        """
+        for index, step in enumerate(self.evidence.steps):
+            told: dict[str, Finding] = {}
+            for hit in hits(step.action, self.evidence.unsafe):
+                finding = self._of_hit(step, hit, self._documented_so(index, hit))
+                if hit.kind.name not in told or not finding.informational:
+                    told[hit.kind.name] = finding
+            yield from told.values()
+
+    def _of_hit(self, step: AnswerStep, hit: Hit, atom: DocumentedAtom | None) -> Finding:
+        kind = hit.kind
+        risk = kind.severity is Severity.WARN
+        told = f"{'a risk' if risk else 'unsafe'} ({kind.name})"
+        if atom is not None:
+            message = f"{told}, but documented so: {kind.reason}"
+            finding = self._at(step, Code.RISKY_STEP, message, Owner.DOCUMENTATION)
+            return replace(finding, step=atom.step, evidence=kind.source, informational=True)
+        code = Code.RISKY_STEP if risk else Code.UNSAFE_STEP
+        finding = self._at(step, code, f"{told}: {kind.reason}", Owner.ASSISTANT)
+        return replace(finding, evidence=kind.source, informational=risk)
+
+    def _documented_so(self, index: int, hit: Hit) -> DocumentedAtom | None:
+        """Return what is documented in an unsafe step's place, or in the same words, if it is as unsafe."""
+        nodes = {m.node for m in self._moves_of(index)}
+        for atom in self.evidence.documented:
+            for known in documented_hits(atom, [hit.kind]):
+                if atom.id in nodes or known.words == hit.words:
+                    return atom
+        return None
 
     # what is left behind
 
@@ -674,23 +697,6 @@ _SANDBOX_WORDS = (
     r"e: (?:unable to locate package|package '[^\n]*' has no installation candidate)[^\n]*|"
     r"e: could not open lock file /var/lib/(?:dpkg|apt)/[^\n]*"
 )
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Tell whether text matches; long text is looked at in pieces that overlap by half.
-
-    Backtracking may take the square of a piece's length, never that of the whole.
-    """
-    compiled = re.compile(pattern)
-    for start in range(0, max(len(text) - _PIECE // 2, 1), _PIECE // 2):
-        end = min(start + _PIECE, len(text))
-        found = compiled.search(text, start, end)
-        if found and (found.end() < end or end == len(text)):  # at a cut, the next piece tells
-            return True
-    return False
-
-
-_PIECE = 16 << 10  # characters
 
 
 def _names_a_path_from_here(text: str) -> bool:

@@ -14,6 +14,8 @@ from procexec.cli.options import folders, reference_runs, selection, stop_on, te
 if TYPE_CHECKING:
     from procexec.model.document import Procedure
     from procexec.model.state import Coverage, Reference
+    from procexec.reference import Bench
+    from procexec.shell.unsafe import Risk
     from procexec.workload import Library, Selection
 
 
@@ -32,6 +34,7 @@ class Verified:
     runs: int = 0
     coverage: "Coverage"
     steps: "dict[str, Coverage]"
+    risks: "tuple[Risk, ...]" = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -117,13 +120,19 @@ def _verified(
             procedure, version = item
             bench = benches.get(procedure, version)
             place = f"{folder / procedure.id}.yaml"
-            return _told(procedure, version, references.get(bench, {}), place)
+            return _told(bench, references.get(bench, {}), place)
 
         with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(one, wanted))
 
 
-def _told(procedure: "Procedure", version: str, reference: "Reference", place: str) -> Verified:
+def _told(bench: "Bench", reference: "Reference", place: str) -> Verified:
+    from procexec.read.unsafe import shipped_unsafe
+    from procexec.shell.unsafe import documented_risks
+    from procexec.trial import document, documented_atoms
+
+    procedure, version = bench.procedure, bench.version
+    atoms = documented_atoms(document(procedure, version, bench.spec))
     failed = reference.failed_steps
     missed = [check for check in reference.checks if not check.held]
     state = "works" if reference.works else "vacuous" if reference.goal_fault else "stale"
@@ -142,6 +151,7 @@ def _told(procedure: "Procedure", version: str, reference: "Reference", place: s
         runs=reference.runs,
         coverage=reference.coverage,
         steps={step.id: step.coverage for step in reference.steps if step.coverage.facts},
+        risks=documented_risks(atoms, (*shipped_unsafe(), *bench.spec.unsafe)),
     )
 
 
@@ -151,6 +161,10 @@ def _line(item: Verified) -> str:
     note = "" if item.documented or item.state == "works" else " (not documented for it)"
     line = f"{item.state:8} {item.procedure} on {item.version}{note}"
     line += f"\n         {item.coverage}, {item.runs} reference runs{_by_step(item.steps)}"
+    for risk in item.risks:
+        line += (
+            f"\n         unsafe, but documented so: {shown(risk.step)} ({risk.kind}): {risk.reason}"
+        )
     if item.place:
         line += f"\n{shown(item.place)}: error: {shown(item.evidence)}\n  hint: {item.hint}"
         return line

@@ -1,6 +1,7 @@
 """What people write: answers, procedures, sandboxes. Immutable, and strict about typos."""
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -224,13 +225,25 @@ class SessionProgram(Document, frozen=True):
     comment: str = ""
 
 
+class Severity(StrEnum):
+    """What comes of an unsafe step: the answer fails, or it is listed only."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
 class Unsafe(Document, frozen=True):
-    """A kind of step that no documentation should tell people to run."""
+    """A kind of step that no documentation should tell people to run.
+
+    ``in_files``: it counts in what a step writes to a file, too.
+    """
 
     name: Name
     pattern: str
     reason: str
     source: str = ""
+    severity: Severity = Severity.FAIL
+    in_files: bool = True
 
 
 class OptionSpec(Document, frozen=True):
