@@ -311,7 +311,8 @@ class SandboxSpec(Document, frozen=True):
     """sandbox.yaml: a product at one version, and what procexec must know about it.
 
     ``limits`` are patterns of a failing step's output that say that the sandbox cannot do it, such
-    as a package that its offline index does not have.
+    as a package that its offline index does not have. ``probe`` is a command that succeeds, as root,
+    where the product is there.
     """
 
     product: Name
@@ -320,6 +321,7 @@ class SandboxSpec(Document, frozen=True):
     user: str = "root"
     workdir: str = "/root"
     env: dict[str, str] = field(default_factory=dict)
+    probe: Text | None = None
     packages: Packages | None = None
     services: tuple[Service, ...] = ()
     views: tuple[View, ...] = ()
