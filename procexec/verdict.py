@@ -137,6 +137,23 @@ def _of_opinion(opinions: Sequence[Opinion], about: str, code: Code) -> Iterator
     )
 
 
+# --- what the sandbox cannot do ----------------------------------------------------------------
+
+
+def limit_told(output: str, limits: Sequence[str]) -> str:
+    """Return the words by which a failed step says that the sandbox cannot do it, or nothing."""
+    found = (re.search(pattern, output, re.IGNORECASE) for pattern in (_SANDBOX_WORDS, *limits))
+    return next((m[0] for m in found if m), "")
+
+
+def is_stopped(reference: Reference, limits: Sequence[str]) -> bool:
+    """Tell whether a reference fails first where the sandbox cannot go on: nothing is stale then."""
+    failed = next(iter(reference.failed_steps), None)
+    if failed is None or reference.works:
+        return False
+    return failed.ending == Ending.NOT_RUN or bool(limit_told(failed.output, limits))
+
+
 # --- a question with a documented procedure ----------------------------------------------------
 
 
@@ -183,7 +200,8 @@ class _Case:
             yield from (f for f in own if f.code not in _FAILS)
         elif not wrong:
             yield from own
-            yield replace(stale, informational=True)
+            if not is_stopped(reference, self.evidence.limits):
+                yield replace(stale, informational=True)
         elif self._follows(follows):
             yield stale
             yield from (replace(f, owner=Owner.DOCUMENTATION) for f in wrong)
@@ -224,11 +242,7 @@ class _Case:
         """Return the sandbox's limit that a failed step ran into, or nothing."""
         if run.result.exit_code in (None, 0):
             return ""
-        output = run.result.output
-        found = (
-            re.search(p, output, re.IGNORECASE) for p in (_SANDBOX_WORDS, *self.evidence.limits)
-        )
-        return next((m[0] for m in found if m), "")
+        return limit_told(run.result.output, self.evidence.limits)
 
     def _counted(self, found: list[Finding], judged: list[Finding]) -> Iterator[Finding]:
         """Leave out what is only a consequence of a step that could not be run.

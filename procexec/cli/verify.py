@@ -38,8 +38,8 @@ class Verified:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether somebody must act: it is documented for the version, or its goal says nothing."""
-        return self.state == "vacuous" or (self.state == "stale" and self.documented)
+        """Whether somebody must act: it is documented for the version, or nothing can be said."""
+        return self.state in ("vacuous", "blocked") or (self.state == "stale" and self.documented)
 
 
 @click.command()
@@ -60,8 +60,8 @@ def verify(
 ) -> None:
     """Run the documented procedures on every version: which are stale, where, and why?
 
-    Exit code 1 if a procedure does not work on a version that it is documented for, or if its goal
-    says nothing. How many of the facts that a procedure changes are masked stands beside it.
+    Exit code 1 if a procedure does not work on a version that it is documented for, if the sandbox
+    cannot do a step of it (blocked), or if its goal says nothing (vacuous). How many of the facts that a procedure changes are masked stands beside it.
 
     \b
       procexec verify
@@ -135,16 +135,18 @@ def _told(bench: "Bench", reference: "Reference", place: str) -> Verified:
     atoms = documented_atoms(document(procedure, version, bench.spec))
     failed = reference.failed_steps
     missed = [check for check in reference.checks if not check.held]
-    state = "works" if reference.works else "vacuous" if reference.goal_fault else "stale"
+    state = _state(reference, bench)
     evidence = failed[0].output.strip()[-400:] if failed else ""
     evidence = evidence or "; ".join(f"wanted {c.wanted}, found {c.found}" for c in missed)
+    if state == "blocked":
+        evidence = f"the sandbox cannot do it{': ' if evidence else ''}{evidence}"
     evidence = reference.goal_told or evidence
     return Verified(
         procedure=procedure.id,
         version=version,
         state=state,
         documented=not procedure.documented_for or version in procedure.documented_for,
-        step=failed[0].text if failed and state == "stale" else "",
+        step=failed[0].text if failed and state in ("stale", "blocked") else "",
         evidence=evidence if state != "works" else "",
         place=place if state == "vacuous" else "",
         hint=reference.goal_hint,
@@ -153,6 +155,16 @@ def _told(bench: "Bench", reference: "Reference", place: str) -> Verified:
         steps={step.id: step.coverage for step in reference.steps if step.coverage.facts},
         risks=documented_risks(atoms, (*shipped_unsafe(), *bench.spec.unsafe)),
     )
+
+
+def _state(reference: "Reference", bench: "Bench") -> str:
+    from procexec.verdict import is_stopped
+
+    if reference.works:
+        return "works"
+    if reference.goal_fault:
+        return "vacuous"
+    return "blocked" if is_stopped(reference, bench.spec.limits) else "stale"
 
 
 def _line(item: Verified) -> str:

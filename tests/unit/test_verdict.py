@@ -509,6 +509,22 @@ def test_a_result_tells_how_much_of_the_reference_is_masked() -> None:
     assert result.reference == Control(works=True, runs=3, coverage=some, steps={"a": some})
 
 
+@pytest.mark.parametrize(
+    ("ending", "output"),
+    [("not-run", ""), ("exited", "curl: (6) Could not resolve host: example.test")],
+)
+def test_documentation_that_the_sandbox_cannot_follow_is_not_stale(
+    ending: str, output: str
+) -> None:
+    stopped = replace(STALE.steps[1], ending=ending, output=output)
+    reference = replace(STALE, steps=(STALE.steps[0], stopped))
+
+    result = decide(evidence(A, blocked(Code.NOT_RUNNABLE), reference=reference, end=NOT_REACHED))
+
+    assert summary(result) == ("inconclusive", "environment", ["not-runnable"])
+    assert [f.slug for f in result.findings] == ["not-runnable"]
+
+
 # --- row 6: open ------------------------------------------------------------------------------
 
 
