@@ -13,6 +13,7 @@ import pytest
 from docker import DockerClient
 from docker.errors import DockerException
 
+from procexec import pipeline
 from procexec.cli.engine import Workshop, image_maker, workshop
 from procexec.judge.silent import Silent
 from procexec.model.document import (
@@ -20,6 +21,7 @@ from procexec.model.document import (
     Check,
     FileContent,
     Procedure,
+    Reply,
     SessionLines,
     Step,
     version_matches,
@@ -47,7 +49,7 @@ PROCEDURES = {
     "nginx": ("nginx/new-site", "1.26"),
     "openssl": ("openssl/csr-san", "3.5"),
     "poetry": ("poetry/dependency-groups", "2.1"),
-    "postgresql": ("postgresql/app-role-and-database", "17"),
+    "postgresql": ("postgresql/dump-restore-new-db", "17"),
     "redis": ("redis/acl-readonly-user", "8.0"),
     "sqlite3": ("sqlite3/drop-column", "3.46"),
 }
@@ -178,10 +180,11 @@ def faithful(procedure: Procedure) -> str:
 
 def _told(step: Step, version: str) -> str:
     match step:
-        case Step(file=FileContent(path=path, content=content, append=False)):
-            return f"```bash\ncat > {path} <<'END'\n{content.rstrip()}\nEND\n```\n"
-        case Step(file=FileContent(path=path, content=content)):
-            return f"```bash\ncat >> {path} <<'END'\n{content.rstrip()}\nEND\n```\n"
+        case Step(file=FileContent(path=path, content=content, append=append)):
+            verb = "Append to" if append else "Create"
+            return f"{verb} the file `{path}`:\n\n```\n{content.rstrip()}\n```\n"
+        case Step(input=Reply(prompt=prompt, reply=reply)):
+            return f"At the prompt `{prompt}` type `{reply}` and press Enter.\n"
         case Step(session=SessionLines(program=program, lines=lines)):
             typed = "\n".join(lines)
             return f"```bash\n{program} <<'END'\n{typed}\nEND\n```\n"
@@ -296,6 +299,13 @@ def test_a_step_that_needs_the_network_is_the_test_bed_s(
     )
 
 
+@pytest.fixture
+def one_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no answer begun again: what is tried here fails each time."""
+    monkeypatch.setattr(pipeline, "RESTARTS", ())
+
+
+@pytest.mark.usefixtures("one_try")
 @pytest.mark.parametrize("product", of_products())
 def test_a_full_disk_of_the_engine_is_the_test_bed_s(
     place: Place,
@@ -345,6 +355,7 @@ def _kill_later(sandbox: DockerSandbox) -> None:
         sandbox.container.kill()
 
 
+@pytest.mark.usefixtures("one_try")
 @pytest.mark.parametrize("product", of_products())
 def test_a_sandbox_that_somebody_kills_is_the_test_bed_s(
     place: Place, product: str, matrix: Matrix
