@@ -1,8 +1,8 @@
-"""The control: the documented procedure itself, run twice on one version, kept by its inputs."""
+"""The control: the documented procedure itself, run again and again on one version, kept by its inputs."""
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,20 +10,21 @@ import msgspec
 
 from procexec.align.graph import actions
 from procexec.compare.facts import Scope, changes
-from procexec.compare.mask import learn
+from procexec.compare.mask import coverage, learn
 from procexec.compare.observe import Look, observe
 from procexec.execute.plan import documented_plan
 from procexec.execute.replay import Replay, Watched, replay
 from procexec.model.document import Check, Procedure, SandboxSpec, Step
 from procexec.model.plan import Plan
 from procexec.model.run import CommandResult, Ending
-from procexec.model.state import ObservedState, Reference, ReferenceStep
+from procexec.model.state import CheckResult, Mask, ObservedState, Reference, ReferenceStep
 from procexec.sandbox import SandboxProvider, SandboxRequest
 from procexec.shell.atoms import ShellKnowledge
 
-ENGINE_VERSION = "4"
-SECOND_HOST = "workbench"
-SECOND_ZONE = "XXX-11"  # POSIX: eleven hours ahead of UTC; needs no zone files
+ENGINE_VERSION = "5"
+FEWEST_RUNS = 2
+OTHER_HOSTS = ("workbench", "garage", "attic")
+OTHER_ZONES = ("XXX-11", "YYY9", "ZZZ-3")  # POSIX: hours behind UTC; needs no zone files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,7 @@ class References:
 
     provider: SandboxProvider
     folder: Path | None = None
+    runs: int = FEWEST_RUNS
     lock: threading.Lock = field(default_factory=threading.Lock)
     locks: dict[str, threading.Lock] = field(default_factory=dict)
     known: dict[str, Reference] = field(default_factory=dict)
@@ -103,7 +105,7 @@ class References:
         Raises:
             SandboxError: the engine failed.
         """
-        key = _key(bench, branches)
+        key = _key(bench, branches, self.runs)
         with self.lock:
             lock = self.locks.setdefault(key, threading.Lock())
         with lock:
@@ -121,7 +123,7 @@ class References:
             return None
 
     def _made(self, bench: Bench, branches: dict[str, str], key: str) -> Reference:
-        reference = make(bench, branches, self.provider)
+        reference = make(bench, branches, self.provider, self.runs)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             temporary = self.folder / f".{key}.{threading.get_ident()}"
@@ -130,9 +132,10 @@ class References:
         return reference
 
 
-def _key(bench: Bench, branches: dict[str, str]) -> str:
+def _key(bench: Bench, branches: dict[str, str], runs: int) -> str:
     parts = (
         ENGINE_VERSION,
+        str(runs),
         bench.image,
         bench.version,
         msgspec.json.encode(bench.procedure).decode(),
@@ -152,27 +155,50 @@ def chosen_steps(procedure: Procedure, branches: dict[str, str]) -> tuple[Step, 
     return tuple(s for s in procedure.steps if s.any_of is None or chosen[s.any_of] == s.branch)
 
 
-def make(bench: Bench, branches: dict[str, str], provider: SandboxProvider) -> Reference:
-    """Run the documented procedure twice, with another host name and time zone the second time."""
+def make(
+    bench: Bench, branches: dict[str, str], provider: SandboxProvider, runs: int = FEWEST_RUNS
+) -> Reference:
+    """Run the documented procedure so many times, each with another host name and time zone."""
     steps = chosen_steps(bench.procedure, branches)
     each = [(s.id, a) for s in steps for a in actions(s, bench.version)]
     plan = documented_plan([action for _, action in each], bench.knowledge)
     owners = [name for name, _ in each]
     fixture = _fixture(bench, provider)
-    first, end = _run(bench, plan, fixture.state, provider, second=False)
-    _, other = _run(bench, plan, fixture.state, provider, second=True)
-    scope = bench.scope
-    found = changes(fixture.state, end, scope)
+    first, end = _run(bench, plan, fixture.state, provider, 0)
+    others = [_run(bench, plan, fixture.state, provider, k)[1] for k in range(1, runs)]
+    found, *found_again = (changes(fixture.state, e, bench.scope) for e in (end, *others))
+    mask = learn(found, *found_again)
     return Reference(
         procedure=bench.procedure.id,
         version=bench.version,
-        steps=tuple(_steps(bench, plan, owners, first, steps)),
+        steps=tuple(_covered(_steps(bench, plan, owners, first, steps), mask)),
         changes=found,
         checks=end.checks,
         goal_held_before=fixture.goal_held,
-        mask=learn(found, changes(fixture.state, other, scope)),
+        mask=mask,
         fixture=ObservedState(views=fixture.state.views),
         manual=any(step.manual is not None and step.required for step in steps),
+        runs=runs,
+        unstable=_unstable(first, [end.checks, *(other.checks for other in others)]),
+        coverage=coverage(found, mask),
+    )
+
+
+def _covered(steps: Sequence[ReferenceStep], mask: Mask) -> Iterator[ReferenceStep]:
+    return (replace(step, coverage=coverage(step.changes, mask)) for step in steps)
+
+
+def _unstable(done: Replay, runs: Sequence[Sequence[CheckResult]]) -> tuple[str, ...]:
+    """Return the checks that hold in some runs only, or find something else in each.
+
+    Where the documentation fails, what a missed check found is that failure's.
+    """
+    fails = any(not result.succeeded for result in done.results)
+    return tuple(
+        results[0].id
+        for results in zip(*runs, strict=True)
+        if len({r.held for r in results}) > 1
+        or (not results[0].held and not fails and len({r.found for r in results}) > 1)
     )
 
 
@@ -190,12 +216,14 @@ def _fixture(bench: Bench, provider: SandboxProvider) -> _Fixture:
 
 
 def _run(
-    bench: Bench, plan: Plan, start: ObservedState, provider: SandboxProvider, *, second: bool
+    bench: Bench, plan: Plan, start: ObservedState, provider: SandboxProvider, number: int
 ) -> tuple[Replay, ObservedState]:
+    """Run the plan; steps are watched in run 0 only, the others have a host and a zone of their own."""
     texts = [step.text for step in plan.steps]
     request = bench.request("reference", texts)
-    if second:
-        request = replace(request, hostname=SECOND_HOST, timezone=SECOND_ZONE)
+    if number:
+        other = (number - 1) % len(OTHER_HOSTS)
+        request = replace(request, hostname=OTHER_HOSTS[other], timezone=OTHER_ZONES[other])
         plan = Plan(steps=tuple(replace(step, watched=False) for step in plan.steps))
     with provider.start(request) as sandbox:
         done = replay(

@@ -85,7 +85,7 @@ def try_out(
         procedure=bench.procedure,
         extraction=extraction,
         alignment=alignment,
-        documented=_documented_atoms(doc),
+        documented=documented_atoms(doc),
         plan=planned,
         reference=reference,
         unsafe=(*unsafe, *bench.spec.unsafe),
@@ -244,7 +244,8 @@ def _lines(action: Action) -> list[str]:
     return text.split("\n")
 
 
-def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
+def documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
+    """Return the atoms of a procedure as a verdict needs them."""
     return tuple(
         DocumentedAtom(
             id=node.id,
@@ -253,6 +254,7 @@ def _documented_atoms(doc: Documented) -> tuple[DocumentedAtom, ...]:
             required=node.step.required,
             is_file=node.atom.kind is AtomKind.FILE,
             is_input=node.atom.kind is AtomKind.INPUT,
+            content=node.step.file.content if node.step.file else "",
         )
         for node in doc.nodes
     )

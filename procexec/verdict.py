@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from procexec.model.alignment import Label, Move, MoveKind
+from procexec.model.document import Severity
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import PlannedStep
 from procexec.model.question import Opinion, OpinionVerdict, Question
 from procexec.model.result import (
     AnswerResult,
     Code,
+    Control,
     Finding,
     Owner,
     StepResult,
@@ -23,8 +25,9 @@ from procexec.model.result import (
     overall,
 )
 from procexec.model.run import CommandResult, Ending
-from procexec.model.state import Change, ReferenceStep, Sign
-from procexec.model.step import AnswerStep, Command, Input, Manual, Session
+from procexec.model.state import Change, GoalFault, Reference, ReferenceStep, Sign
+from procexec.model.step import AnswerStep, Input, Manual
+from procexec.shell.unsafe import Hit, documented_hits, hits
 
 _FAILS = frozenset(
     [
@@ -161,6 +164,23 @@ def _of_opinion(opinions: Sequence[Opinion], about: str, code: Code) -> Iterator
     )
 
 
+# --- what the sandbox cannot do ----------------------------------------------------------------
+
+
+def limit_told(output: str, limits: Sequence[str]) -> str:
+    """Return the words by which a failed step says that the sandbox cannot do it, or nothing."""
+    found = (re.search(pattern, output, re.IGNORECASE) for pattern in (_SANDBOX_WORDS, *limits))
+    return next((m[0] for m in found if m), "")
+
+
+def is_stopped(reference: Reference, limits: Sequence[str]) -> bool:
+    """Tell whether a reference fails first where the sandbox cannot go on: nothing is stale then."""
+    failed = next(iter(reference.failed_steps), None)
+    if failed is None or reference.works:
+        return False
+    return failed.ending == Ending.NOT_RUN or bool(limit_told(failed.output, limits))
+
+
 # --- a question with a documented procedure ----------------------------------------------------
 
 
@@ -199,15 +219,16 @@ class _Case:
             return
         stale = self._stale()
         wrong = [f for f in own if f.code in _FAILS and not f.informational]
-        if reference.goal_held_before:
+        if reference.goal_fault is not None:
             yield stale
-            yield from own
+            yield from self._without_goal(own, reference.goal_fault)
         elif self._works() and not self._breaks_rules(own):
             yield replace(stale, informational=True)
             yield from (f for f in own if f.code not in _FAILS)
         elif not wrong:
             yield from own
-            yield replace(stale, informational=True)
+            if not is_stopped(reference, self.evidence.limits):
+                yield replace(stale, informational=True)
         elif self._follows(elsewhere):
             yield stale
             told = [f for f in wrong if f.code not in _BY_TEXT]
@@ -217,6 +238,11 @@ class _Case:
             yield from own
             yield from _told_only_there(elsewhere, own)
             yield replace(stale, informational=True)
+
+    def _without_goal(self, own: list[Finding], fault: GoalFault) -> Iterator[Finding]:
+        """Leave out a missed goal where the documentation itself cannot be sure to reach it."""
+        kept = fault is GoalFault.HELD_BEFORE
+        return (f for f in own if kept or f.code is not Code.GOAL_NOT_REACHED)
 
     def _own(self) -> Iterator[Finding]:
         yield from self._nothing_to_run()
@@ -245,11 +271,7 @@ class _Case:
         """Return the sandbox's limit that a failed step ran into, or nothing."""
         if run.result.exit_code in (None, 0):
             return ""
-        output = run.result.output
-        found = (
-            re.search(p, output, re.IGNORECASE) for p in (_SANDBOX_WORDS, *self.evidence.limits)
-        )
-        return next((m[0] for m in found if m), "")
+        return limit_told(run.result.output, self.evidence.limits)
 
     def _counted(self, found: list[Finding], judged: list[Finding]) -> Iterator[Finding]:
         """Leave out what is only a consequence of a step that could not be run.
@@ -262,7 +284,7 @@ class _Case:
         place = self.runs[self.open_from].step
         kept = [f for f in found if not self._is_consequence(f, place)]
         yield from (*kept, *judged)
-        if len(kept) < len(found) and not kept and not judged:
+        if len(kept) < len(found) and all(f.informational for f in (*kept, *judged)):
             message = "nobody can tell what comes of it here: the sandbox cannot do it"
             yield self._at(place, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
 
@@ -537,7 +559,7 @@ class _Case:
         alignment = self.evidence.alignment
         first_failed = self.failed[0].planned.index if self.failed else None
         led_away, spoilt = self._led_away(), self._spoilt()
-        unsafe = {(f.line, f.column) for f in self._unsafe()}
+        unsafe = {(f.line, f.column) for f in self._unsafe() if not f.informational}
         seen: set[int] = set()
         for move in self.moves:
             if move.kind is not MoveKind.ANSWER_ONLY or move.atom is None:
@@ -609,16 +631,37 @@ class _Case:
         )
 
     def _unsafe(self) -> Iterator[Finding]:
-        documented = [atom.text for atom in self.evidence.documented]
-        for step in self.evidence.steps:
-            if not isinstance(step.action, Command | Session):
-                continue
-            for kind in self.evidence.unsafe:
-                exempt = any(_matches(kind.pattern, text) for text in documented)
-                if not exempt and _matches(kind.pattern, step.action.text):
-                    message = f"unsafe ({kind.name}): {kind.reason}"
-                    finding = self._at(step, Code.UNSAFE_STEP, message, Owner.ASSISTANT)
-                    yield replace(finding, evidence=kind.source)
+        """Yield a finding for each step and kind: what is documented so, or no more than a risk,
+        is told only.
+        """
+        for index, step in enumerate(self.evidence.steps):
+            told: dict[str, Finding] = {}
+            for hit in hits(step.action, self.evidence.unsafe):
+                finding = self._of_hit(step, hit, self._documented_so(index, hit))
+                if hit.kind.name not in told or not finding.informational:
+                    told[hit.kind.name] = finding
+            yield from told.values()
+
+    def _of_hit(self, step: AnswerStep, hit: Hit, atom: DocumentedAtom | None) -> Finding:
+        kind = hit.kind
+        risk = kind.severity is Severity.WARN
+        told = f"{'a risk' if risk else 'unsafe'} ({kind.name})"
+        if atom is not None:
+            message = f"{told}, but documented so: {kind.reason}"
+            finding = self._at(step, Code.RISKY_STEP, message, Owner.DOCUMENTATION)
+            return replace(finding, step=atom.step, evidence=kind.source, informational=True)
+        code = Code.RISKY_STEP if risk else Code.UNSAFE_STEP
+        finding = self._at(step, code, f"{told}: {kind.reason}", Owner.ASSISTANT)
+        return replace(finding, evidence=kind.source, informational=risk)
+
+    def _documented_so(self, index: int, hit: Hit) -> DocumentedAtom | None:
+        """Return what is documented in an unsafe step's place, or in the same words, if it is as unsafe."""
+        nodes = {m.node for m in self._moves_of(index)}
+        for atom in self.evidence.documented:
+            for known in documented_hits(atom, [hit.kind]):
+                if atom.id in nodes or known.words == hit.words:
+                    return atom
+        return None
 
     # what is left behind
 
@@ -671,11 +714,12 @@ class _Case:
     def _stale(self) -> Finding:
         reference = self.evidence.reference
         assert reference is not None
-        if reference.goal_held_before:
+        if reference.goal_fault is not None:
             return Finding(
                 code=Code.VACUOUS_GOAL,
-                message="the goal holds before the first step: it says nothing",
+                message=reference.goal_told,
                 owner=Owner.DOCUMENTATION,
+                fix=reference.goal_hint,
             )
         failed = reference.failed_steps
         step = failed[0] if failed else None
@@ -724,23 +768,6 @@ _SANDBOX_WORDS = (
 )
 
 
-def _matches(pattern: str, text: str) -> bool:
-    """Tell whether text matches; long text is looked at in pieces that overlap by half.
-
-    Backtracking may take the square of a piece's length, never that of the whole.
-    """
-    compiled = re.compile(pattern)
-    for start in range(0, max(len(text) - _PIECE // 2, 1), _PIECE // 2):
-        end = min(start + _PIECE, len(text))
-        found = compiled.search(text, start, end)
-        if found and (found.end() < end or end == len(text)):  # at a cut, the next piece tells
-            return True
-    return False
-
-
-_PIECE = 16 << 10  # characters
-
-
 def _names_a_path_from_here(text: str) -> bool:
     """Tell whether a command's text means another thing in another directory."""
     words = re.findall(r"""[^\s'"=:;]+""", text)[1:]
@@ -779,6 +806,16 @@ def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:
         slices=evidence.answer.slices,
         deviations=tuple(map(str, evidence.end.deviations[:40])) if evidence.end else (),
         notes=evidence.notes,
+        reference=_control(evidence.reference) if evidence.reference else None,
+    )
+
+
+def _control(reference: Reference) -> Control:
+    return Control(
+        works=reference.works,
+        runs=reference.runs,
+        coverage=reference.coverage,
+        steps={step.id: step.coverage for step in reference.steps if step.coverage.facts},
     )
 
 

@@ -11,9 +11,9 @@ from msgspec import UNSET
 
 from procexec.align.alignment import Documented
 from procexec.align.find import rank
-from procexec.errors import UserError
+from procexec.errors import SandboxError, UserError
 from procexec.extract.extraction import extract
-from procexec.model.document import Answer, Procedure, version_key
+from procexec.model.document import Answer, Procedure, SandboxSpec, version_key
 from procexec.model.step import Action
 from procexec.read.answers import AnswerFile, NumberedAnswer
 from procexec.read.check import Known, check_answers, check_procedures, check_versions
@@ -26,6 +26,7 @@ from procexec.trial import document, hints_of
 
 MakeImage = Callable[[SandboxFolder], str]
 NO_VERSION = "any"
+PROBE_PATIENCE = 30.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,7 @@ class Benches:
     locks: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: dict[tuple[str, str], Bench] = field(default_factory=dict)
+    probed: set[str] = field(default_factory=set)
 
     def of(self, procedure: Procedure) -> dict[str, Callable[[], Bench]]:
         """Return for each version, oldest first, what makes its bench."""
@@ -183,7 +185,7 @@ class Benches:
         """Return the bench of a procedure on a version.
 
         Raises:
-            SandboxError: the image could not be built.
+            SandboxError: the image could not be built, or does not have its product.
             FixtureError: the procedure's fixture fails on this version.
         """
         key = (procedure.id, version)
@@ -196,8 +198,10 @@ class Benches:
 
     def _make(self, procedure: Procedure, version: str) -> Bench:
         folder = self.library.sandboxes[procedure.product, version]
+        image = self.image(folder)
+        self._probe(image, folder.spec)
         request = SandboxRequest(
-            image=self.image(folder),
+            image=image,
             user=procedure.fixture_user or procedure.user,
             workdir=procedure.workdir,
             env=folder.spec.env,
@@ -213,6 +217,25 @@ class Benches:
             image=made.id,
             running=made.running,
         )
+
+    def _probe(self, image: str, spec: SandboxSpec) -> None:
+        """Try once whether the product is in an image.
+
+        Raises:
+            SandboxError: it is not.
+        """
+        if spec.probe is None or image in self.probed:
+            return
+        request = SandboxRequest(image=image, label="probe", env=spec.env, grants=spec.grants)
+        with self.provider.start(request) as sandbox:
+            done = sandbox.execute(spec.probe, user="root", cwd="/", timeout=PROBE_PATIENCE)
+        if done.exit_code != 0:
+            raise SandboxError(
+                f"the image of {spec.product} {spec.version} is broken: `{spec.probe}` ends with "
+                f"exit code {done.exit_code}: {done.output.strip()[-400:]}",
+                hint=f"look with: procexec sandbox shell {spec.product} {spec.version}",
+            )
+        self.probed.add(image)
 
 
 def reuse_key(job: Job, version: str, library: Library, image: str, **settings: str) -> str:

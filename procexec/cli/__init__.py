@@ -64,7 +64,10 @@ class LazyGroup(click.Group):
         "align": ("procexec.cli.look", "Show answers beside their documented procedures."),
         "verify": ("procexec.cli.verify", "Run the documented procedures: which are stale, where?"),
         "explain": ("procexec.cli.look", "Tell what a finding's code means."),
-        "schema": ("procexec.cli.look", "Print the JSON Schema of a file that people write."),
+        "schema": (
+            "procexec.cli.look",
+            "Print the JSON Schema of a file that people write, or of a result.",
+        ),
         "graph": ("procexec.cli.look", "Draw a documented procedure."),
         "sandbox": ("procexec.cli.sandbox", "Build and look after the sandboxes."),
         "completion": ("procexec.cli.look", "Print the completion script for a shell."),

@@ -127,9 +127,9 @@ def explain(code: str | None) -> None:
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["answer", "procedure", "sandbox"]))
+@click.argument("name", type=click.Choice(["answer", "procedure", "sandbox", "result"]))
 def schema(name: str) -> None:
-    """Print the JSON Schema of a line of answers, a procedure or a sandbox.yaml.
+    """Print the JSON Schema of a line of answers, a procedure, a sandbox.yaml or a result.
 
     \b
       procexec schema procedure > procedure.schema.json
@@ -137,9 +137,15 @@ def schema(name: str) -> None:
     import msgspec
 
     from procexec.model.document import Answer, Procedure, SandboxSpec
+    from procexec.model.result import AnswerResult
 
-    kind = {"answer": Answer, "procedure": Procedure, "sandbox": SandboxSpec}[name]
-    document = msgspec.json.schema(kind, schema_hook=lambda _: {"description": "any JSON"})
+    kinds = {
+        "answer": Answer,
+        "procedure": Procedure,
+        "sandbox": SandboxSpec,
+        "result": AnswerResult,
+    }
+    document = msgspec.json.schema(kinds[name], schema_hook=lambda _: {"description": "any JSON"})
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 

@@ -25,6 +25,18 @@ def folders(command: F) -> F:
     return command
 
 
+def reference_runs(command: F) -> F:
+    """Add --reference-runs."""
+    return click.option(
+        "--reference-runs",
+        type=click.IntRange(2, 12),
+        default=2,
+        show_default=True,
+        metavar="N",
+        help="How often the documented procedure is run to learn what differs from run to run.",
+    )(command)
+
+
 def selection(command: F) -> F:
     """Add --version, --product and --select."""
     command = click.option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from procexec.cli.options import folders, selection, stop_on, tell
+from procexec.cli.options import folders, reference_runs, selection, stop_on, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,7 @@ class Settings:
     jobs: int
     out: Path
     judge: str
+    reference_runs: int
     junit: Path | None
     allow_inconclusive: bool
     quiet: bool
@@ -41,6 +42,7 @@ class Settings:
 @click.argument("answers")
 @selection
 @folders
+@reference_runs
 @click.option(
     "-j",
     "--jobs",
@@ -88,6 +90,7 @@ def run(
     select: tuple[str, ...],
     procedures: Path,
     sandboxes: Path,
+    reference_runs: int,
     jobs: int | None,
     out: Path | None,
     resume: Path | None,
@@ -120,6 +123,7 @@ def run(
         jobs=jobs or default_workers(),
         out=resume or out or _new_folder(),
         judge=judge,
+        reference_runs=reference_runs,
         junit=junit,
         allow_inconclusive="inconclusive" in allow,
         quiet=quiet,
@@ -282,7 +286,9 @@ def _batch(settings: Settings, library: "Library", shop: "Workshop", judge: "Jud
     benches = Benches(library=library, provider=provider, image=image_maker(shop.client, tell))
     tools = Tools(
         provider=provider,
-        references=References(provider=provider, folder=cache_folder() / "references"),
+        references=References(
+            provider=provider, folder=cache_folder() / "references", runs=settings.reference_runs
+        ),
         judge=judge,
         unsafe=shipped_unsafe(),
     )
@@ -309,7 +315,15 @@ def _key(
             image = benches.get(job.procedure, version).image
         except ProcexecError:
             image = "none"
-    return reuse_key(job, version, library, image, judge=settings.judge, procexec=program_version())
+    return reuse_key(
+        job,
+        version,
+        library,
+        image,
+        judge=settings.judge,
+        procexec=program_version(),
+        reference_runs=str(settings.reference_runs),
+    )
 
 
 class _Known:
@@ -392,6 +406,7 @@ def _write_manifest(
         "sandbox": _sandboxes_told(library, shop),
         "jobs": settings.jobs,
         "judge": settings.judge,
+        "reference_runs": settings.reference_runs,
     }
     path = settings.out / "manifest.json"
     write_atomically(path, json.dumps(document, indent=2, sort_keys=True).encode() + b"\n")

@@ -1,6 +1,7 @@
 """What people write: answers, procedures, sandboxes. Immutable, and strict about typos."""
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -224,13 +225,25 @@ class SessionProgram(Document, frozen=True):
     comment: str = ""
 
 
+class Severity(StrEnum):
+    """What comes of an unsafe step: the answer fails, or it is listed only."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
 class Unsafe(Document, frozen=True):
-    """A kind of step that no documentation should tell people to run."""
+    """A kind of step that no documentation should tell people to run.
+
+    ``in_files``: it counts in what a step writes to a file, too.
+    """
 
     name: Name
     pattern: str
     reason: str
     source: str = ""
+    severity: Severity = Severity.FAIL
+    in_files: bool = True
 
 
 class OptionSpec(Document, frozen=True):
@@ -298,7 +311,8 @@ class SandboxSpec(Document, frozen=True):
     """sandbox.yaml: a product at one version, and what procexec must know about it.
 
     ``limits`` are patterns of a failing step's output that say that the sandbox cannot do it, such
-    as a package that its offline index does not have.
+    as a package that its offline index does not have. ``probe`` is a command that succeeds, as root,
+    where the product is there.
     """
 
     product: Name
@@ -307,6 +321,7 @@ class SandboxSpec(Document, frozen=True):
     user: str = "root"
     workdir: str = "/root"
     env: dict[str, str] = field(default_factory=dict)
+    probe: Text | None = None
     packages: Packages | None = None
     services: tuple[Service, ...] = ()
     views: tuple[View, ...] = ()

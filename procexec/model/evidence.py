@@ -12,7 +12,10 @@ from procexec.model.step import AnswerStep, Extraction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentedAtom:
-    """An atom of the procedure as the verdict needs it: ``step`` is the step's id."""
+    """An atom of the procedure as the verdict needs it.
+
+    ``step`` is the step's id, ``content`` what it writes to a file.
+    """
 
     id: str
     step: str
@@ -20,6 +23,7 @@ class DocumentedAtom:
     required: bool
     is_file: bool = False
     is_input: bool = False
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from procexec.model.state import Coverage
+
 
 class Verdict(StrEnum):
     """The outcome, in the order of conformance testing (TTCN-3): the worse wins."""
@@ -45,6 +47,7 @@ class Code(StrEnum):
     COLLATERAL_CHANGE = "PX108"
     UNSAFE_STEP = "PX109"
     NOT_DECLINED = "PX110"
+    RISKY_STEP = "PX111"
     STALE_DOCS = "PX201"
     VACUOUS_GOAL = "PX202"
     UNRESOLVED_PLACEHOLDER = "PX301"
@@ -105,11 +108,24 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """The reference runs that an answer was compared with: how much of them a mask takes out.
+
+    ``coverage`` is of the end state, ``steps`` of each documented step's own effect.
+    """
+
+    works: bool
+    runs: int
+    coverage: Coverage
+    steps: dict[str, Coverage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerResult:
     """The verdict on one answer at one version of the product.
 
     ``faithful``: it does what the documentation says; ``works``: it reaches the goal on this
-    version; None: not known. ``grade`` is the sandbox's; nothing if none was used.
+    version; None: not known. ``reference`` is None and ``grade`` empty where nothing was run.
     """
 
     id: str
@@ -127,6 +143,7 @@ class AnswerResult:
     slices: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    reference: Control | None = None
     reuse_key: str = ""
     grade: str = ""
 

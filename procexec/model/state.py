@@ -86,6 +86,38 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How many facts were changed, how many of them a mask takes out (``dropped``), and in how
+    many it leaves words open (``varied``).
+    """
+
+    facts: int = 0
+    dropped: int = 0
+    varied: int = 0
+
+    @property
+    def masked(self) -> int:
+        return self.dropped + self.varied
+
+    @property
+    def is_total(self) -> bool:
+        """Whether nothing is left that could be compared."""
+        return self.facts > 0 and self.dropped == self.facts
+
+    def __str__(self) -> str:
+        detail = f" ({self.varied} only in part)" if self.varied else ""
+        return f"{self.masked} of {self.facts} facts masked{detail}"
+
+
+class GoalFault(StrEnum):
+    """Why reaching a procedure's goal says nothing."""
+
+    HELD_BEFORE = "held-before"
+    UNSTABLE = "unstable"
+    MASKED = "masked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """A difference from the reference's end state: missing, wrong or extra."""
 
@@ -120,6 +152,7 @@ class ReferenceStep:
     changes: tuple[Change, ...] = ()
     moves_shell: bool = False
     cwd: str = ""
+    coverage: Coverage = Coverage()
 
     @property
     def succeeded(self) -> bool:
@@ -128,10 +161,11 @@ class ReferenceStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """The documented procedure, run twice on one version: control, footprint and mask.
+    """The documented procedure, run ``runs`` times on one version: control, footprint and mask.
 
-    ``goal_held_before``: the goal was true before step 1, so it says nothing. ``outdated``: a
-    required step fails here that succeeds on another version.
+    ``goal_held_before``: the goal was true before step 1, so it says nothing. ``unstable`` are
+    the goal checks that the runs do not agree on. ``outdated``: a required step fails here that
+    succeeds on another version.
     """
 
     procedure: str
@@ -144,13 +178,60 @@ class Reference:
     fixture: ObservedState
     manual: bool = False
     outdated: bool = False
+    runs: int = 2
+    unstable: tuple[str, ...] = ()
+    coverage: Coverage = Coverage()
 
     @property
     def failed_steps(self) -> tuple[ReferenceStep, ...]:
         return tuple(step for step in self.steps if not step.succeeded)
 
     @property
+    def goal_fault(self) -> GoalFault | None:
+        """Why the goal says nothing, None where it does. Without checks the end state is the goal."""
+        if self.goal_held_before:
+            return GoalFault.HELD_BEFORE
+        if self.unstable:
+            return GoalFault.UNSTABLE
+        if not self.checks and self.coverage.is_total:
+            return GoalFault.MASKED
+        return None
+
+    @property
+    def goal_told(self) -> str:
+        """What is wrong with the goal, for people; empty where nothing is."""
+        match self.goal_fault:
+            case GoalFault.HELD_BEFORE:
+                return "the goal holds before the first step: it says nothing"
+            case GoalFault.UNSTABLE:
+                names = ", ".join(self.unstable)
+                return (
+                    f"the goal ({names}) comes out otherwise in other runs of the documented "
+                    f"procedure: it says nothing"
+                )
+            case GoalFault.MASKED:
+                return (
+                    f"every change that the procedure makes is masked ({self.coverage.facts} "
+                    f"facts): being equal to the documented end state says nothing"
+                )
+            case None:
+                return ""
+
+    @property
+    def goal_hint(self) -> str:
+        """What the procedure's author can do about its goal; empty where it is fine."""
+        match self.goal_fault:
+            case GoalFault.HELD_BEFORE:
+                return "add a check to `goal` that only the procedure makes true"
+            case GoalFault.UNSTABLE:
+                return "have the check look only at what is the same each time"
+            case GoalFault.MASKED:
+                return "add a check to `goal` of what is the same each time, or fix it in `fixture`"
+            case None:
+                return ""
+
+    @property
     def works(self) -> bool:
         """Whether the documentation is right on this version."""
         reached = all(check.held for check in self.checks)
-        return reached and not self.goal_held_before and not self.outdated
+        return reached and self.goal_fault is None and not self.outdated

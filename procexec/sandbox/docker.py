@@ -67,6 +67,7 @@ NO_SANDBOX = "the sandbox had died before the step"
 NO_MEMORY = "the sandbox ran out of memory"
 NO_SHELL = "no new shell could be started; the last one had ended"
 EXECUTE_LIMIT = 4 << 20
+LEAST_SPACE = 1 << 20  # bytes; a disk with less is full
 _GONE = (APIError, RequestException, DockerException, OSError)
 
 
@@ -335,10 +336,7 @@ class DockerSandbox:
                 result = CommandResult(ending=Ending.SANDBOX_DIED, note=NO_SANDBOX)
         if result.succeeded:
             return result
-        if result.ending is Ending.SANDBOX_DIED:
-            self.witness.wait_for_end(DYING)
-        self._check_untouched()
-        return self._with_limit(result, mark)
+        return self._attributed(result, mark)
 
     def go_on(self, *, timeout: float, dialog: Dialog) -> CommandResult:
         if not self.held:
@@ -350,9 +348,49 @@ class DockerSandbox:
         with self._watching("running a step"):
             result = self._after(last.session.go_on(timeout=timeout, dialog=dialog))
         self.last_cwd = result.cwd or self.last_cwd
-        if not result.succeeded:
-            self._check_untouched()
-        return self._with_limit(result, mark)
+        return result if result.succeeded else self._attributed(result, mark)
+
+    def _attributed(self, result: CommandResult, mark: int) -> CommandResult:
+        """Return what came of a step that failed, if it is the step's doing.
+
+        Raises:
+            PassingError: it is somebody else's, or the test bed's.
+        """
+        if result.ending is Ending.SANDBOX_DIED:
+            self.witness.wait_for_end(DYING)
+        self._check_untouched()
+        result = self._with_limit(result, mark)
+        if result.ending is Ending.SANDBOX_DIED and result.note != NO_MEMORY:
+            self._check_power()
+        self._check_disk(result)
+        return result
+
+    def _check_power(self, cause: Exception | None = None) -> None:
+        """Raise PassingError if the sandbox has ended and no step of its user can have ended it.
+
+        Its keeper is root's, and without new privileges nobody else in it becomes root.
+        """
+        privileged = not grants.keeps_privileges(self.request.grants)
+        if self.killed or self.request.user in ("root", "0") or privileged:
+            return
+        if not self._was_out_of_memory():
+            raise PassingError(
+                f"the sandbox was ended from outside: {self.request.user} cannot end it",
+                hint="was it killed on the host, or by the kernel for the host's want of memory?",
+            ) from cause
+
+    def _was_out_of_memory(self) -> bool:
+        state: dict[str, Any] = self.container.attrs.get("State") or {}
+        return OUT_OF_MEMORY in self.witness.since(0) or bool(state.get("OOMKilled"))
+
+    def _check_disk(self, result: CommandResult) -> None:
+        """Raise PassingError if a step says that the disk is full, and the engine's is."""
+        if result.ending is Ending.SANDBOX_DIED or not _FULL.search(result.output):
+            return
+        told = self._exec("stat -f -c '%a %S %d' /", user="0", cwd="/", timeout=5).output.split()
+        blocks, size, inodes = (int(word) for word in told)
+        if blocks * size < LEAST_SPACE or not inodes:
+            raise PassingError("the engine's disk is full", hint="procexec sandbox prune")
 
     def _with_limit(self, result: CommandResult, mark: int) -> CommandResult:
         """Tell a step that ran into the sandbox's disk or memory from one that failed by itself."""
@@ -383,7 +421,21 @@ class DockerSandbox:
                 yield
         except SandboxError as e:
             self._check_untouched(e)
+            self._check_begun(e)
             raise
+
+    def _check_begun(self, cause: Exception) -> None:
+        """Raise SandboxError if the container ended by itself before anything was run in it."""
+        if self.shells:
+            return
+        with suppress(*_GONE):
+            self.container.reload()
+        state: dict[str, Any] = self.container.attrs.get("State") or {}
+        if state.get("Status") == "exited":
+            raise SandboxError(
+                f"the sandbox ended before its first step, with exit code {state.get('ExitCode')}",
+                hint="the image needs /bin/bash and tail",
+            ) from cause
 
     def _check_untouched(self, cause: Exception | None = None) -> None:
         """Raise PassingError if somebody else had a hand in what came of the container."""
@@ -630,6 +682,8 @@ class DockerSandbox:
             raise
         except SandboxError as e:
             if self.shells and not self._is_running():
+                if self.container.id not in self.too_big:
+                    self._check_power(e)
                 raise WreckedError("the sandbox has died") from e
             raise
 
@@ -654,6 +708,8 @@ class DockerSandbox:
         if state.get("ExitCode") == _KILLED_BY_9:
             self.witness.wait_for_end(NOTICED)
             self._check_untouched()
+            if not self._is_running():
+                raise SandboxError("the sandbox ended while a script ran in it")
         return ScriptResult(exit_code=state.get("ExitCode"), output=text)
 
     def _ended(self, exec_id: str) -> dict[str, Any]:
@@ -760,6 +816,7 @@ class DockerSandbox:
 
 
 _KILLED_BY_9 = 137
+_FULL = re.compile(r"(?i)no space left on device|\bdisk (?:is )?full\b|quota exceeded")
 _KILLED = (_KILLED_BY_9, 143)
 _READERS = {reader.value: reader for reader in Reader}
 _OWN_FILES = {"begin": BEGIN, "end": END, "start": START, "restore": RESTORE}

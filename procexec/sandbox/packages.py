@@ -140,7 +140,7 @@ def _pip(lines: Sequence[str], python: str, folder: Path) -> None:
 
 
 def _tarballs(path: Path, tell: Tell) -> list[Fetched]:
-    form = _lines(path, _TARBALL, "eslint@9.39.1 sha512-<base64>")
+    form = _lines(path, _TARBALL, "<name>@<version> sha512-<base64>")
     digests = {m["name"]: m["digest"] for _, m in form}
     store = _store("tarballs", "\n".join(f"{n} {d}" for n, d in sorted(digests.items())))
     with locked(f"tarballs-{store.name}", tell):

@@ -40,22 +40,8 @@ def read_only_programs() -> frozenset[str]:
 def known_programs() -> frozenset[str]:
     """Return the names of all programs with a table, and of the usual shell commands."""
     shipped = {path.name.removesuffix(".json") for path in _FOLDER.iterdir()}
-    return frozenset(shipped) | read_only_programs() | frozenset(PROGRAM_ALIASES) | _USUAL
-
-
-_USUAL = frozenset(
-    [
-        *("cd", "export", "source", ".", "alias", "unset", "exit", "sudo", "su", "set", "umask"),
-        *("kill", "nohup", "xargs", "vi", "vim", "nano", "awk", "perl", "ruby", "bash", "sh"),
-        *("service", "groupadd", "passwd", "adduser", "gunzip", "gzip", "bunzip2", "xz", "dd"),
-        *("mount", "umount", "apt-key", "add-apt-repository", "dpkg", "yum", "dnf", "brew"),
-        *("snap", "helm", "terraform", "go", "cargo", "mvn", "gradle", "java", "gcc", "cmake"),
-        *("yarn", "pnpm", "mysql", "redis-cli", "redis-server", "createdb", "createuser"),
-        *("pg_dump", "pg_restore", "pg_ctlcluster", "dropdb", "htpasswd", "crontab", "visudo"),
-        *("django-admin", "alembic", "eslint", "flask", "gunicorn", "uvicorn", "tox", "pytest"),
-        *("install", "patch", "mktemp", "base64", "openssl", "gpg", "ssh-keygen", "ssh-copy-id"),
-    ]
-)
+    usual = (_FOLDER / "usual.txt").read_text().split()
+    return frozenset([*shipped, *usual]) | read_only_programs() | frozenset(PROGRAM_ALIASES)
 
 
 def option(table: CommandSpec, name: str) -> OptionSpec | None:

@@ -1,9 +1,12 @@
 """A step that fails is told from a sandbox that somebody else touched, step by step."""
 
+import os
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +22,14 @@ from procexec.sandbox.engine import connect, ensure
 from procexec.sandbox.owner import RUN, this_process
 from tests.hostile.bench import image_tag
 from tests.hostile.fault_proxy import Fault, FaultProxy, How
+from tests.hostile.private_engine import PrivateEngine, can_run
 
 pytestmark = pytest.mark.docker
 
 OWNER = this_process("who-did-it")
+on_this_host = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root may kill what the engine started"
+)
 CREATE, START = r"^POST \S*/containers/create", r"^POST \S*/containers/\w+/start"
 EXEC_START = r"^POST \S*/exec/\w+/start"
 
@@ -129,11 +136,102 @@ def test_e10_a_sandbox_that_somebody_ends_between_the_steps_is_nobodys_failure(
         run(sandbox, "echo x")
 
 
+def kill_on_the_host(sandbox: DockerSandbox) -> None:
+    """Kill PID 1 past the engine, as the kernel does for the host's want of memory."""
+    sandbox.container.reload()
+    os.kill(sandbox.container.attrs["State"]["Pid"], signal.SIGKILL)
+
+
+@on_this_host
+def test_e10_a_sandbox_that_the_host_kills_in_a_step_is_nobodys_failure(
+    sandbox: DockerSandbox,
+) -> None:
+    with (
+        meanwhile(lambda: kill_on_the_host(sandbox)),
+        pytest.raises(PassingError, match="ended from outside: dev cannot end it"),
+    ):
+        run(sandbox, "sleep 20", timeout=30)
+
+
+@on_this_host
+def test_e10_a_sandbox_that_the_host_kills_between_steps_is_nobodys_failure(
+    sandbox: DockerSandbox,
+) -> None:
+    kill_on_the_host(sandbox)
+
+    with pytest.raises(PassingError, match="ended from outside"):
+        run(sandbox, "echo x")
+
+
+@on_this_host
+def test_e10_a_look_at_a_sandbox_that_the_host_kills_finds_nothing_missing(
+    sandbox: DockerSandbox,
+) -> None:
+    with meanwhile(lambda: kill_on_the_host(sandbox)), pytest.raises(PassingError):
+        sandbox.execute("sleep 20; test -e /nonesuch", user="root", cwd="/", timeout=30)
+
+
+@pytest.mark.parametrize("step", ["kill -9 -1", "kill -9 1", "pkill -9 tail"])
+def test_e10_a_step_of_an_ordinary_user_cannot_end_its_sandbox(
+    sandbox: DockerSandbox, step: str
+) -> None:
+    run(sandbox, f"{step}; true")
+
+    assert run(sandbox, "echo x").output == "x"
+
+
 def test_e10_a_look_at_a_sandbox_that_somebody_ends_finds_nothing_missing(
     sandbox: DockerSandbox,
 ) -> None:
     with meanwhile(sandbox.container.kill), pytest.raises(PassingError, match="somebody killed"):
         sandbox.execute("sleep 20; test -e /nonesuch", user="root", cwd="/", timeout=30)
+
+
+@contextmanager
+def engine_on_a_small_disk(space: int) -> Iterator[PrivateEngine]:
+    engine = PrivateEngine()
+    data = engine.folder / "data"
+    data.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={space}", "small", str(data)], check=True)
+    with engine:
+        yield engine
+
+
+def fill(folder: Path) -> None:
+    """Take all the space that is left on a folder's disk."""
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 20))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not can_run(), reason="needs a dockerd of its own")
+def test_e13_a_step_that_meets_a_full_disk_of_the_engine_is_nobodys_failure(
+    client: DockerClient, request_: SandboxRequest
+) -> None:
+    step = "head -c 10M /dev/zero > big"
+    image = client.images.get(image_tag(client))
+    with engine_on_a_small_disk(4 * int(image.attrs["Size"])) as engine:
+        engine.load(client, image_tag(client))
+        with closing(engine.client()) as its:
+            provider = DockerProvider(its, OWNER)
+            with provider.start(replace(request_, scripts=(step, "true"))) as sandbox:
+                run(sandbox, "true")
+                fill(engine.folder / "data")
+
+                with pytest.raises(PassingError, match=r"disk is full|no space left"):
+                    run(sandbox, step)
+
+                (engine.folder / "data" / "filler").unlink()
+
+
+def test_e13_a_step_that_only_says_that_the_disk_is_full_fails_itself(
+    sandbox: DockerSandbox,
+) -> None:
+    result = run(sandbox, "echo x > /dev/full")
+
+    assert "No space left on device" in result.output
+    assert (result.ending, result.exit_code) == (Ending.EXITED, 1)
 
 
 # --- four causes of 137 -----------------------------------------------------------------------

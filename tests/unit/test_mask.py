@@ -1,10 +1,13 @@
-"""What differs between two runs of the same procedure means nothing."""
+"""What differs between runs of the same procedure means nothing."""
 
+from itertools import product
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from procexec.compare.mask import Normaliser, learn
-from procexec.model.state import Change, Fact, Mask, Sign
+from procexec.compare.mask import Normaliser, coverage, learn
+from procexec.model.state import Change, Coverage, Fact, Mask, Sign
 
 
 def change(text: str, subject: str = "/a") -> Change:
@@ -105,3 +108,95 @@ def test_a_fact_that_comes_once_more_in_one_run_masks_its_subject() -> None:
     mask = learn([change("line x"), change("line x")], [change("line x")])
 
     assert mask.subjects == {"/a"}
+
+
+# --- more than two runs -------------------------------------------------------------------------
+
+RUNS = st.lists(TEXTS, min_size=2, max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(RUNS)
+def test_the_learned_mask_makes_all_runs_equal(runs: list[list[Change]]) -> None:
+    normaliser = Normaliser(mask=learn(*runs), renamed={})
+
+    first, *others = (sorted(normaliser.changes(run)) for run in runs)
+
+    assert all(other == first for other in others)
+
+
+def is_masked(change: Change, mask: Mask) -> bool:
+    return Normaliser(mask=mask, renamed={}).changes([change]) != [change]
+
+
+@settings(max_examples=200, deadline=None)
+@given(RUNS, TEXTS)
+def test_masking_by_more_runs_never_unmasks(runs: list[list[Change]], others: list[Change]) -> None:
+    fewer, more = learn(*runs[:-1]), learn(*runs)
+
+    unmasked = [
+        c
+        for c in (*others, *(c for run in runs for c in run))
+        if is_masked(c, fewer) and not is_masked(c, more)
+    ]
+
+    assert unmasked == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(RUNS)
+def test_a_difference_between_any_two_runs_is_masked(runs: list[list[Change]]) -> None:
+    mask = learn(*runs)
+    differing = {c for run in runs for c in run if any(c not in other for other in runs)}
+
+    assert [c for c in differing if not is_masked(c, mask)] == []
+
+
+def test_words_that_differ_between_later_runs_only_are_one_field() -> None:
+    runs = [[change(f"line made at {time} ok")] for time in ("10:01", "10:02", "11:02")]
+
+    mask = learn(*runs)
+
+    assert normal(mask, "line made at 12:59 ok") == normal(mask, "line made at 10:01 ok")
+    assert normal(mask, "line made at 12:59 bad") == [change("line made at 12:59 bad")]
+    assert mask.subjects == frozenset()
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_noise_of_every_second_run_is_missed_in_one_of_two_to_the_runs_less_one(runs: int) -> None:
+    noise = change("is a file", "/noise")
+    outcomes = list(product([[], [noise]], repeat=runs))
+
+    missed = [outcome for outcome in outcomes if not is_masked(noise, learn(*outcome))]
+
+    assert len(missed) / len(outcomes) == 1 / 2 ** (runs - 1)
+
+
+# --- how much is masked -------------------------------------------------------------------------
+
+
+def test_coverage_counts_what_is_gone_and_what_is_only_open_in_part() -> None:
+    run = [change("line 1"), change("mode 644"), change("is a file", "/noise")]
+    mask = learn(run, [change("line 2"), change("mode 644")])
+
+    found = coverage(run, mask)
+
+    assert found == Coverage(facts=3, dropped=1, varied=1)
+    assert str(found) == "2 of 3 facts masked (1 only in part)"
+    assert not found.is_total
+
+
+def test_coverage_is_total_where_nothing_is_left_to_compare() -> None:
+    run = [change("is a file", "/noise")]
+
+    assert coverage(run, learn(run, [])).is_total
+    assert not coverage([], Mask()).is_total
+
+
+@settings(max_examples=100, deadline=None)
+@given(RUNS)
+def test_coverage_never_falls_with_more_runs(runs: list[list[Change]]) -> None:
+    fewer, more = (coverage(runs[0], learn(*runs[:n])) for n in (len(runs) - 1, len(runs)))
+
+    assert fewer.masked <= more.masked
+    assert fewer.dropped <= more.dropped

@@ -3,20 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from procexec.model.alignment import Alignment, Label, Move, MoveKind
-from procexec.model.document import Answer, Procedure, Source, Step, Unsafe
+from procexec.model.document import Answer, Procedure, Severity, Source, Step, Unsafe
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import Blocked, Plan, PlannedStep
 from procexec.model.question import Opinion, OpinionVerdict, Question
-from procexec.model.result import SEVERITY, AnswerResult, Code, Owner, Verdict, overall
+from procexec.model.result import (
+    SEVERITY,
+    AnswerResult,
+    Code,
+    Control,
+    Owner,
+    Verdict,
+    overall,
+)
 from procexec.model.run import CommandResult, Ending
 from procexec.model.state import (
     Change,
     CheckResult,
+    Coverage,
     Deviation,
     Fact,
     Mask,
@@ -450,6 +460,63 @@ def test_another_way_that_does_harm_does_not_pass(end: EndState) -> None:
     assert (result.verdict, result.owner) == (Verdict.FAIL, Owner.ASSISTANT)
 
 
+def test_what_the_documentation_itself_tells_is_listed_as_its_own() -> None:
+    kind = replace_pattern(UNSAFE, r"make b")
+
+    result = decide(evidence(A, B, unsafe=[kind]))
+
+    (listed,) = result.findings
+    assert (result.verdict, listed.slug, listed.owner) == (
+        Verdict.PASS,
+        "risky-step",
+        Owner.DOCUMENTATION,
+    )
+    assert listed.message == "unsafe (open-door), but documented so: anybody can write"
+    assert (listed.step, listed.informational) == ("b", True)
+
+
+def test_the_kind_of_a_documented_step_is_unsafe_elsewhere() -> None:
+    kind = replace_pattern(UNSAFE, r"make b\b|chmod \d+")
+
+    result = decide(evidence(A, B, replace(EXTRA, text="chmod 777 x"), unsafe=[kind]))
+
+    assert [f.slug for f in result.findings] == ["risky-step", "unsafe-step"]
+    assert result.verdict is Verdict.FAIL
+
+
+def test_a_documented_step_in_the_same_words_is_exempt_wherever_it_stands() -> None:
+    kind = replace_pattern(UNSAFE, r"make\s+b")
+
+    result = decide(evidence(A, B, replace(EXTRA, text="make   b"), unsafe=[kind]))
+
+    assert result.verdict is Verdict.PASS
+    assert [f.slug for f in result.findings] == ["risky-step"] * 2
+
+
+def test_a_risk_is_listed_and_fails_nothing() -> None:
+    kind = msgspec.structs.replace(UNSAFE, severity=Severity.WARN)
+
+    result = decide(evidence(A, B, replace(EXTRA, text="chmod 777 x"), unsafe=[kind]))
+
+    (listed,) = result.findings
+    assert (result.verdict, listed.slug, listed.owner) == (
+        Verdict.PASS,
+        "risky-step",
+        Owner.ASSISTANT,
+    )
+    assert listed.message == "a risk (open-door): anybody can write"
+    assert result.faithful
+
+
+def test_a_risk_does_not_hide_that_an_answer_is_open() -> None:
+    kind = msgspec.structs.replace(UNSAFE, severity=Severity.WARN)
+    risky = replace(EXTRA, text="chmod 777 x")
+
+    result = decide(evidence(A, risky, blocked(Code.OPEN_QUESTION), end=NOT_REACHED, unsafe=[kind]))
+
+    assert result.verdict is Verdict.INCONCLUSIVE
+
+
 def test_another_way_that_is_unsafe_does_not_pass() -> None:
     kind = replace_pattern(UNSAFE, "touch b")
 
@@ -473,6 +540,49 @@ def test_a_goal_that_held_before_says_nothing() -> None:
     result = decide(evidence(A, B, reference=vacuous))
 
     assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+
+
+def test_a_goal_that_other_reference_runs_miss_is_the_documentation_s_fault() -> None:
+    unstable = replace(WORKS, unstable=("g1",))
+
+    result = decide(evidence(A, B, reference=unstable, end=NOT_REACHED))
+
+    assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+    assert "the goal (g1)" in result.findings[0].message
+    assert result.findings[0].fix
+
+
+def test_an_end_state_of_which_everything_is_masked_is_no_goal() -> None:
+    masked = replace(WORKS, checks=(), coverage=Coverage(facts=2, dropped=2))
+
+    result = decide(evidence(A, B, reference=masked, end=EndState(equal=True)))
+
+    assert summary(result) == ("fail", "documentation", ["vacuous-goal"])
+
+
+def test_a_result_tells_how_much_of_the_reference_is_masked() -> None:
+    some = Coverage(facts=5, dropped=1, varied=1)
+    steps = (replace(WORKS.steps[0], coverage=some), WORKS.steps[1])
+
+    result = decide(evidence(A, B, reference=replace(WORKS, steps=steps, coverage=some, runs=3)))
+
+    assert result.reference == Control(works=True, runs=3, coverage=some, steps={"a": some})
+
+
+@pytest.mark.parametrize(
+    ("ending", "output"),
+    [("not-run", ""), ("exited", "curl: (6) Could not resolve host: example.test")],
+)
+def test_documentation_that_the_sandbox_cannot_follow_is_not_stale(
+    ending: str, output: str
+) -> None:
+    stopped = replace(STALE.steps[1], ending=ending, output=output)
+    reference = replace(STALE, steps=(STALE.steps[0], stopped))
+
+    result = decide(evidence(A, blocked(Code.NOT_RUNNABLE), reference=reference, end=NOT_REACHED))
+
+    assert summary(result) == ("inconclusive", "environment", ["not-runnable"])
+    assert [f.slug for f in result.findings] == ["not-runnable"]
 
 
 # --- row 6: open ------------------------------------------------------------------------------
