@@ -26,6 +26,7 @@ _TELLING = (
     Code.NOT_RUNNABLE,
     Code.OPEN_QUESTION,
     Code.NO_STEPS,
+    Code.UNKNOWN_PROCEDURE,
 )
 
 
