@@ -18,6 +18,7 @@ from procexec.extract.fenced import (
     session_from_payload,
 )
 from procexec.extract.hints import Hints
+from procexec.extract.places import exact
 from procexec.extract.prose import Context, from_prose, from_table, undoes, why_not_run
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
@@ -102,12 +103,10 @@ def extract(markdown: str, hints: Hints) -> Extraction:
     if not reader.steps and not declines:
         reader.take_mentions()
     named = _placeholders_named(found)
-    reader.steps = [_with_placeholders(step, named) for step in reader.steps]
-    ordered = [step for _, step in sorted(enumerate(reader.steps), key=lambda p: (p[1].line, p[0]))]
+    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    steps = [exact(_with_placeholders(step, named), lines) for step in reader.steps]
     return Extraction(
-        steps=tuple(
-            step for k, step in enumerate(ordered) if not _opens_for(step, ordered[k + 1 :])
-        ),
+        steps=tuple(step for k, step in enumerate(steps) if not _opens_for(step, steps[k + 1 :])),
         skipped=tuple(reader.skipped),
         declines=declines,
     )
@@ -271,7 +270,7 @@ class _Reader:
         ]
         if ahead and not isinstance(self.steps[-1].action, Input):
             self.steps = [s for s in self.steps if s not in ahead]
-            self.steps += [replace(s, line=self.steps[-1].line) for s in ahead]
+            self.steps += ahead
         self.announced = ()
 
     def _below(self, k: int) -> str:
@@ -427,8 +426,12 @@ def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:
     """
     heading: Block | None = None
     near: Block | None = None
+    within = False  # the tab of the label, whose text is indented
     for block in all_blocks:
         label = _label(block)
+        if within and not block.indented:
+            near = None
+        within = label is None and near is not None and _in_tab(near, block)
         yield None if label is not None else near or heading
         if block.kind is BlockKind.HEADING:
             heading, near = block, None
@@ -436,6 +439,10 @@ def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:
             near = block
         elif block.kind is not BlockKind.CODE and not block.indented:
             near = None
+
+
+def _in_tab(label: Block, block: Block) -> bool:
+    return block.indented and bool(_TAB.match(label.text))
 
 
 def _other_platform(block: Block, label: Block | None) -> bool:

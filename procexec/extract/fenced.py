@@ -43,6 +43,10 @@ _PROMPT = re.compile(
 _BROKEN_CONTINUATION = re.compile(r"\\[ \t]+$", re.MULTILINE)
 _MOST_LINES = 400  # of one command typed at a prompt
 _ROOT_PROMPT = re.compile(r"^# +(?=\S)")
+_OPENS_SHELL = re.compile(
+    r"^(?:sudo\s+)?(?:su|newgrp|chroot|ssh)\b|^sudo\s+(?:-\w+\s+)*-\w*[is]\b"
+    r"|\s(?:/(?:usr/)?bin/)?(?:ba|da|z|k|a|fi)?sh(?:\s+-[il]+)?$"
+)
 _OUTPUT_PROSE = re.compile(
     r"(?i)\b(you (?:should|will|would) (?:then )?(?:see|get)|(?:expected |sample |example )?outputs?\b"
     r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
@@ -148,7 +152,7 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
         meant = known or goes_on
         goes_on = bool(_BROKEN_CONTINUATION.search(s.text))
         if not meant and _is_output(s.text, block, after_steps=bool(steps)):
-            reply = hints.reply_on(s.text) if steps else None
+            reply = hints.reply_on(s.text) if steps and "\n" not in s.text else None
             if reply is None:
                 piece = Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT)
                 skipped.append(piece)
@@ -168,7 +172,7 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
                 placeholders=placeholders(s.text),
             )
         )
-    if typed:
+    if typed and steps:
         steps[-1] = replace(steps[-1], action=Session(program=steps[-1].action.text, lines=typed))
     return Found(steps=tuple(steps), skipped=tuple(skipped))
 
@@ -237,6 +241,7 @@ class _Terminal:
     output_line: int = 0
     session: SessionProgram | None = None
     typed: list[str] = field(default_factory=list)
+    deeper: bool = False  # in a shell that a command opened, whose prompt may be another one
 
     def read(self) -> Found:
         lines = self.block.text.split("\n")
@@ -255,7 +260,8 @@ class _Terminal:
     def _prompt(self, line: str) -> str:
         if m := _PROMPT.match(line):
             return m[0]
-        bare_root = self.block.language in _SESSION and not self._has_user_prompt()
+        rootish = self.deeper or not self._has_user_prompt()
+        bare_root = self.block.language in _SESSION and rootish
         if bare_root and (m := _ROOT_PROMPT.match(line)):
             return m[0] if self._is_command(line[m.end() :]) else ""
         return ""
@@ -283,6 +289,8 @@ class _Terminal:
         if first is None:
             return k
         self.session = self.hints.session_of(first.text)
+        still = self.deeper and first.text not in ("exit", "logout")
+        self.deeper = still or bool(_OPENS_SHELL.search(first.text))
         self.steps.append(
             AnswerStep(
                 action=Command(text=first.text if len(pieces) == 1 else text.rstrip()),
@@ -293,11 +301,15 @@ class _Terminal:
                 prose=self.prose,
                 repairs=(Repair.PROMPT_STRIPPED,),
                 expects_failure=bool(_FAILURE.search(pieces[-1].comment)),
-                doubts=_doubts(text, complete=first.complete),
+                doubts=(*_doubts(text, complete=first.complete), *self._doubts(prompt)),
                 placeholders=placeholders(text),
             )
         )
         return k
+
+    def _doubts(self, prompt: str) -> tuple[str, ...]:
+        root_or_remark = prompt.startswith("#") and self._has_user_prompt()
+        return ("`#` may be a prompt of root or begin a remark",) if root_or_remark else ()
 
     def _other(self, line: str, k: int) -> None:
         if not self.steps:

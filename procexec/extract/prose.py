@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from procexec.extract.blocks import Block, Span
+from procexec.extract.blocks import Block, Span, codes
 from procexec.extract.editor import SAVE, editor_keys
 from procexec.extract.edits import edits_in, files_named
 from procexec.extract.hints import Hints
@@ -188,10 +188,9 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
     if _is_reply_table(block) and context.last is not None:
         for k, row in enumerate(block.rows[1:], 2):
             reply = row[1].strip()
-            code = re.search(r"`([^`]*)`", reply)
-            keys = "" if _PRESS_ENTER.search(reply) and not code else (code[1] if code else reply)
+            typed = next(iter(codes(reply)), "" if _PRESS_ENTER.search(reply) else reply)
             yield AnswerStep(
-                action=Input(keys=(keys + "\r",), prompt=row[0].replace("`", "").strip()),
+                action=Input(keys=(typed + "\r",), prompt=row[0].replace("`", "").strip()),
                 line=block.line + k,
                 column=1,
                 confidence=0.9,
@@ -202,7 +201,7 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
     numbered = block.rows and _STEP_HEADER.match(block.rows[0][0].strip(" *"))
     for k, row in enumerate(block.rows[1:], 2):
         for cell in row:
-            for code in re.findall(r"`([^`]+)`", cell):
+            for code in map(str.strip, codes(cell)):
                 if not _is_command(code, hints):
                     continue
                 line = block.line + k
@@ -510,7 +509,7 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
             prose=text,
         )
         return
-    for sentence in _SENTENCE.split(text):
+    for sentence, line, column in _placed_sentences(block):
         leads_on = sentence.rstrip(" *_").endswith(":")
         told = (plain and (block.ordered or "Then open" in sentence)) or _GUI.search(sentence)
         by_hand = _BY_HAND.match(sentence) and block.ordered and plain and not context.before_code
@@ -518,9 +517,28 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
         if by_hand or (_MANUAL_HEAD.match(sentence) and told and not leads_on and not looks):
             yield AnswerStep(
                 action=Manual(text=sentence.strip()),
-                line=block.line,
-                column=block.column,
+                line=line,
+                column=column,
                 confidence=0.6,
                 reason="an instruction that no command carries out",
                 prose=sentence.strip(),
             )
+
+
+def _placed_sentences(block: Block) -> Iterator[tuple[str, int, int]]:
+    """Yield the sentences of a block, each with its line and column."""
+    text = block.prose
+    starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
+    ends = [*(m.start() for m in _SENTENCE.finditer(text)), len(text)]
+    for start, end in zip(starts, ends, strict=True):
+        yield text[start:end], *_place_of(block, start)
+
+
+def _place_of(block: Block, offset: int) -> tuple[int, int]:
+    """Return the line and column of a place in a block's prose."""
+    for span in block.spans:
+        width = len(span.text) + 2 * span.code
+        if offset < width:
+            return span.line, span.column + max(offset - span.code, 0)
+        offset -= width
+    return block.line, block.column

@@ -28,6 +28,7 @@ from procexec.model.step import (
 from procexec.read.sandboxes import read_sandboxes
 from procexec.trial import hints_of
 from tests.golden import DATA, Golden
+from tests.markdown import ANSWERS, stands_there
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((DATA / "extract").glob("*.md"))
@@ -94,6 +95,14 @@ def _skipped(piece: Skipped) -> dict[str, str]:
         "text": piece.text,
         "at": f"{piece.line}:{piece.column}",
     }
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_other_line_ends_give_the_same_steps(path: Path, end: str) -> None:
+    markdown = path.read_bytes().decode()
+
+    assert extracted(markdown.replace("\r\n", "\n").replace("\n", end)) == extracted(markdown)
 
 
 # --- rules, one by one ------------------------------------------------------------------------
@@ -193,18 +202,53 @@ def test_line_ends_do_not_matter(end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "markdown",
+    ("markdown", "texts"),
     [
-        pytest.param(
-            "```console\n$ docker exec -it web sh\n# nginx -t\n```\n",
-            id="root-shell-in-a-container",
+        (
+            "```console\n$ run -it web sh\n# nginx -t\n# it says ok\n```",
+            ["run -it web sh", "nginx -t"],
         ),
-        pytest.param("<pre>widgetctl start\nwidgetctl list</pre>\n", id="html"),
+        (
+            "```console\n$ sudo -i\n# apt-get update\nok\n# exit\n$ ls\n# apt-get is no prompt\n```",
+            ["sudo -i", "apt-get update", "exit", "ls"],
+        ),
+        ("```console\n$ ls\n# nginx -t\n```", ["ls"]),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="not followed yet")
-def test_more_than_one_step_is_found(markdown: str) -> None:
-    assert len(extracted(markdown).steps) > 1
+def test_a_hash_is_a_prompt_in_a_shell_that_a_command_opened(
+    markdown: str, texts: list[str]
+) -> None:
+    assert commands(markdown) == texts
+
+
+def test_that_a_hash_may_begin_a_remark_is_a_doubt() -> None:
+    first, second = extracted("```console\n$ sudo -i\n# apt-get update\n```").steps
+
+    assert (first.doubts, second.doubts) == (
+        (),
+        ("`#` may be a prompt of root or begin a remark",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("<pre>widgetctl start\nwidgetctl list</pre>", ["widgetctl start", "widgetctl list"]),
+        (
+            '<pre class="x"><code class="language-sh">cd a &amp;&amp; ls\n</code></pre>',
+            ["cd a && ls"],
+        ),
+        ("<pre><b>$</b> cd <span>a</span>\nok</pre>", ["cd a"]),
+        ('<pre><code class="language-json">cd a</code></pre>', []),
+        ("- x:\n\n  <pre>\n  $ cd a\n\n  $ ls\n  </pre>", ["cd a", "ls"]),
+        ("You should see:\n\n<pre>ready in 3 s</pre>", []),
+        ("<pre>cd cut-off", ["cd cut-off"]),
+        ("Run <code>cd a</code>, then <kbd>ls -l</kbd>.", ["cd a", "ls -l"]),
+        ("<details><summary>Do not run `ls -l`</summary></details>", []),
+    ],
+)
+def test_code_that_html_marks_is_code(markdown: str, texts: list[str]) -> None:
+    assert commands(markdown) == texts
 
 
 # --- laws -------------------------------------------------------------------------------------
@@ -239,7 +283,7 @@ MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=80)
 
 
 @settings(max_examples=200, deadline=2000)
-@given(MARKDOWN)
+@given(ANSWERS | MARKDOWN)
 def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
     found = extracted(markdown)
 
@@ -250,31 +294,27 @@ def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
         assert place.column >= 1
 
 
-@settings(max_examples=150, deadline=2000)
-@given(MARKDOWN.filter(lambda text: "\0" not in text and "\t" not in text))
-def test_a_command_of_a_code_block_stands_where_it_says(markdown: str) -> None:
-    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+@settings(max_examples=300, deadline=2000)
+@given(ANSWERS | MARKDOWN.filter(lambda text: "\0" not in text))
+def test_every_step_stands_where_it_says(markdown: str) -> None:
+    for step in extracted(markdown).steps:
+        assert stands_there(markdown, step), step
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_every_step_of_the_corpus_stands_where_it_says(path: Path) -> None:
+    markdown = path.read_bytes().decode()
 
     for step in extracted(markdown).steps:
-        if "code block" in step.reason or "prompt" in step.reason:
-            first = _first_line(step)
-            assert lines[step.line - 1][step.column - 1 :].startswith(first), step
-
-
-def _first_line(step: AnswerStep) -> str:
-    match step.action:
-        case FileWrite(content=content) | FileEdit(content=content):
-            return content.split("\n")[0]
-        case Input(keys=keys):
-            return keys[0].rstrip("\r")
-        case other:
-            return other.text.split("\n")[0]
+        assert stands_there(markdown, step), step
 
 
 @settings(max_examples=200, deadline=2000)
-@given(MARKDOWN)
+@given(ANSWERS | MARKDOWN)
 def test_steps_come_in_reading_order(markdown: str) -> None:
-    lines = [step.line for step in extracted(markdown).steps]
+    """But for replies, which a text may announce ahead of the block that asks for them."""
+    steps = extracted(markdown).steps
+    lines = [step.line for step in steps if not isinstance(step.action, Input)]
 
     assert lines == sorted(lines)
 
@@ -458,3 +498,29 @@ def test_an_editor_that_the_prose_announces_takes_keys() -> None:
 )
 def test_tables_transcripts_and_replies_are_read(markdown: str, texts: list[str]) -> None:
     assert commands(markdown) == texts
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "```\ncat > f <<'E'\nx\nE\nok\nsqlite3 a.db\n```",
+        "```sql\n> cat > f <<'E'\nx\nE\n# a\na &&\n  b\nok\nsqlite3 a.db\n```",
+        "```\n# only a remark\nsqlite3 a.db\nx\n```",
+    ],
+)
+def test_a_program_behind_what_cannot_be_told_is_read(markdown: str) -> None:
+    extracted(markdown)
+
+
+def test_a_manual_step_stands_where_its_sentence_does() -> None:
+    (step,) = extracted(
+        "You need the web interface.\nOnce there:\n\n1. It\nloads. Open the **User** menu."
+    ).steps
+
+    assert (step.action, step.line, step.column) == (Manual(text="Open the User menu."), 5, 8)
+
+
+def test_a_reply_that_is_announced_ahead_of_its_block_keeps_its_place_and_comes_after() -> None:
+    steps = extracted("Type `y` when you are asked.\n\n```bash\nwidgetctl init\n```").steps
+
+    assert [(s.action.text, s.line) for s in steps] == [("widgetctl init", 4), ("y", 1)]
