@@ -19,7 +19,7 @@ _NAMED = re.compile(rf"(?:`|\*\*|(?<![\w/`.*:]))(?P<path>{PATH})(?:`|\*\*|(?![\w
 _NO_FILE = re.compile(r"^(?:https?:|/(?:admin|blog|api|static|login)?/?$)|://|\.\.\.")
 
 _CREATES = re.compile(
-    r"(?i)\b(?:creat\w+|new file|make (?:a|the) file|save|store|write (?:this |the following |it )?to)\b"
+    r"(?i)\b(?:creat\w+|erstelle?n?|lege?n?|crea\w*|salva\w*|new file|make (?:a|the) file|save|store|write (?:this |the following |it )?to)\b"
     r"|\b(?:whole|entire|complete|full) (?:new )?contents?\b|\breplac\w+ (?:the |all )?(?:\w+ )?contents?\b"
     r"|\bwith (?:this|the following|these) (?:version|contents?|lines?)\b(?! (?:at|in|below|above))"
     r"|\b(?:should|must|to) (?:now |then )?(?:look like|contain|read|be)\b"
@@ -59,7 +59,8 @@ _LOOK_FOR = re.compile(
 )
 _EDIT_VERB = re.compile(
     r"(?i)\b(?:creat\w+|make|save|store|add|append|insert|put|place|set|enter|write|paste|include|define|declare|edit|open|change|replace|"
-    r"modify|extend|update|adjust|configure|specify|use|select|register|mark|point|tell|in|into|of|to|file|füge|aggiungi)\b"
+    r"modify|extend|update|adjust|configure|specify|use|select|register|mark|point|tell|in|into|of|to|file|füge|aggiungi|"
+    r"erstelle|lege|schreibe|speichere|ergänze|ändere|ersetze|trage|crea|scrivi|salva|inserisci|modifica|cambia|sostituisci)\b"
 )
 _SHOWN = re.compile(
     r"(?i)\b(?:now|then|already|should|will) (?:contains?|has|have|holds?|looks?|reads?|shows?)\b(?! like this:?$)"

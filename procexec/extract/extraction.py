@@ -45,11 +45,14 @@ _PLATFORM = re.compile(
 )
 _ALTERNATIVE = re.compile(
     r"(?i)^\W*(?:alternatively|or\b(?! else)|otherwise|another (?:way|option|approach)|as an alternative|"
-    r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using))\b"
+    r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using)|"
+    r"alternativ|oder|ansonsten|stattdessen kannst du|in alternativa|oppure|altrimenti)\b"
 )
 _ASIDE = re.compile(
     r"(?i)^\W*(?:\d+\W+)?(?:troubleshooting|common (?:errors|problems|mistakes|issues|pitfalls)|faq|undo(?:ing)?|"
-    r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading)\W*$"
+    r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading|"
+    r"fehlerbehebung|häufige (?:fehler|probleme)|rückgängig machen|risoluzione dei problemi|"
+    r"(?:errori|problemi) (?:comuni|frequenti)|annullare)\W*$"
 )
 _ASIDE_HEADING = re.compile(
     r"(?i)^\W*(?:what )?(?:if|when)\b.*\b(?:goes wrong|fails?|does ?n[o']t work)\b"

@@ -50,6 +50,8 @@ _OPENS_SHELL = re.compile(
 _OUTPUT_PROSE = re.compile(
     r"(?i)\b(you (?:should|will|would) (?:then )?(?:see|get)|(?:expected |sample |example )?outputs?\b"
     r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
+    r"|folgendes sehen|ausgabe (?:ist|lautet|sollte|sieht)|(?:erwartete|beispiel)\w* ?ausgabe|dovresti vedere|vedrai|"
+    r"(?:output|risultato) (?:atteso|sarà|è)|siehst du (?:dann|nun|etwa)"
     r"|result(?:s)? (?:is|look|should)|(?:error|message)s?(?: \w+)? (?:is|looks?|reads?)|fails? with)"
 )
 BACK = re.compile(

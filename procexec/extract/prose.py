@@ -25,7 +25,7 @@ _IMPERATIVE = re.compile(
     r"(?i)(?:\b(?:run|execute|use|type|enter|start|call|do|try|issue|invoke|launch|with|via|then|"
     r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and|"
     r"esegui(?:re)?|usa|lancia|digita|scrivi|crea|verifica|controlla|con|poi|prima|quindi|infine|"
-    r"führen? sie|führe|starte|nutze|verwende|prüfe|gib|mit|dann|danach|zuerst|anschließend|und)"
+    r"führen? sie|führe|starte|nutze|verwende|prüfe|gib|mit|dann|danach|zuerst|anschließend|und|bitte|jetzt|heute|nun|ora|oggi)"
     r"|[:\u2014\u2013])[\s*_(,]*$"
 )
 _NEGATED = re.compile(
@@ -33,11 +33,24 @@ _NEGATED = re.compile(
     r"needn't|must not|should ?n[o']t|unlike|non|mai|evita|senza|invece di|anziché|"
     r"nicht|nie|niemals|vermeide|ohne|statt|anstatt|anstelle)\b[^.;:]*$"
 )
+_NEGATED_AFTER = re.compile(r"(?i)^\s*(?:\w+ )?(?:nicht|nie|niemals)\b[^.,;:]*\b(?:aus|ein)\b")
 _HISTORY = re.compile(
     r"(?i)\b(?:previously|used to|formerly|in the past|in older versions)\b[^.;:]*$"
     r"|\b(?:older|old|earlier|before)(?:\s+[\w.]+){0,3}\s*:\s*$"
+    r"|\b(?:früher|ehemals|in älteren versionen|bis version|in precedenza|versioni precedenti|una volta|un tempo)\b"
+    r"(?![^.;:]*\b(?:heute|jetzt|nun|oggi|ora|adesso)\b)[^.;:]*$"
 )
-_CONDITIONAL = re.compile(r"(?i)^\W*(?:if|in case|should you|unless)\b")
+_CONDITIONAL = re.compile(
+    r"(?i)^\W*(?:if|in case|should you|unless|falls|se|nel caso|qualora"
+    r"|(?:wenn|sollte)\b(?=[^,]*\b(?:fehl\w*|nicht|kein\w*)))\b"
+)
+_IF_WANTED = re.compile(
+    r"(?i)you (?:like|want|prefer)|\b(?:du|sie) (?:magst|möchtest?n?|willst|wollen)\b|\bse (?:vuoi|preferisci)\b"
+)
+_OPTIONAL = re.compile(
+    r"(?i)\boptional|\bif you like|\bif you want|\bfacoltativ|\bopzional|\bse (?:vuoi|preferisci)\b"
+    r"|\bwenn (?:du|sie) (?:magst|möchten|möchtest|willst|wollen)\b"
+)
 _LATER = re.compile(
     r"(?i)\b(?:later|to (?:undo|revert|roll ?back|cancel|abort|give up|start over|back out)|"
     r"when you are done|once you no longer)\b"
@@ -64,11 +77,11 @@ _DIRECTORY = re.compile(
 _REPLY_VERB = re.compile(
     r"(?i)(?<!should )(?<!will )(?<!would )(?<!must )(?<!to )"
     r"\b(?:type|enter|answer(?:ing)?|reply|say|respond|press|choose|pick|hit|give|confirm|input|"
-    r"leave|quit|exit|finish|close)\b"
+    r"leave|quit|exit|finish|close|digita|rispondi|premi|conferma|tippe|antworte|drücke|bestätige)\b"
 )
 _REPLY_LEAD = re.compile(
     r"(?i)(?:\b(?:type|enter|answer|reply|say|respond|press|choose|pick|hit|give|with|then|and|or|by|"
-    r"quit with|use|input|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
+    r"quit with|use|input|digita|rispondi|premi|con|tippe|antworte|drücke|bestätige|mit|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
     r"|[:\u2192])\s*[\"'(]?$"
 )
 _TIMES = re.compile(
@@ -79,7 +92,8 @@ _PRESS_ENTER = re.compile(r"(?i)\b(?:press|hit)\s+(?:the\s+)?(?:enter|return)\b"
 _DEFAULT = re.compile(r"(?i)\b(?:accept|default|skip|leave|empty|just press)\b")
 _MANUAL_HEAD = re.compile(
     r"(?i)^\W*(?:[\w ]{1,20} [–—-] |[\w ]{1,20}: )?(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
-    r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
+    r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact|"
+    r"öffne|klicke?|wähle|gehe? (?:zu|auf|in)|melde|logge|apri|clicca|seleziona|vai (?:a|su|in|nel\w*)|accedi|riavvia)\b"
 )
 _BY_HAND = re.compile(
     r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:write|define|register|implement|configure|adjust|edit|update)\b"
@@ -87,7 +101,8 @@ _BY_HAND = re.compile(
 )
 _GUI = re.compile(
     r"(?i)\b(?:web ?(?:panel|console|site|interface|page|ui)|browser|dashboard|control panel|portal|"
-    r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui)\b|\b(?:ctrl|cmd|shift)\+"
+    r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui|"
+    r"einstellungen|schaltfläche|menü|fenster|oberfläche|impostazioni|pulsante|pannello|finestra|scheda)\b|\b(?:ctrl|cmd|shift)\+"
 )
 _LOOKS = re.compile(
     r"(?i)^\W*(?:then |now |next,? |finally,? )?(?:open|visit|go to|browse to|navigate to)\b"
@@ -103,9 +118,14 @@ _EDITED_BY_HAND = re.compile(
     rf"|^\W*(?:then |now |next,? )?(?:edit|open|modify)\s+(?:the file |the |your )?`?(?-i:{_FILE})`?[\s,].*"
     r"\b(?:add|append|insert|change|replace|set|remove|delete|uncomment|fix)\b"
     r"|^\W*(?:then |now |next,? )?(?:open|go to|visit|log ?in|sign ?in|in)\b.*\b(?:click|tap|tick|press|select|choose)\b"
+    r"|^(?=.*`)\W*(?:\w+ )?(?:ändere|ersetze|füge|trage|ergänze|entferne|bearbeite|kommentiere|"
+    r"cambia|modifica|sostituisci|aggiungi|rimuovi|inserisci|imposta)\b"
+    r"|^(?=.*`).*\b(?:einfügen|eintragen|ändern|ersetzen|hinzufügen|ergänzen|entfernen|bearbeiten|"
+    r"(?:e|poi) (?:aggiungi|inserisci|modifica|cambia|rimuovi))\b"
 )
 _NOT_NOW = re.compile(
-    r"(?i)^\W*(?:if|in case|should you|unless|later)\b|\b(?:opens|instead of|do ?n[o']t|never)\b"
+    r"(?i)^\W*(?:if|in case|should you|unless|later|falls|wenn|se)\b"
+    r"|\b(?:opens|instead of|do ?n[o']t|never|nicht|niemals|non|mai)\b"
 )
 _FULL_STOP = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])(?:\s+|$)")
 _TICK_BOX = re.compile(r"^\[[ xX]\] ")
@@ -119,14 +139,21 @@ _UNDOES = re.compile(
     r"|^\W*(?:to )?(?:undo|revert|roll ?back|cancel|abort)[\s*_:]*$"
     r"|^\W*if (?:you|ever)\b[^.]*\b(?:undo|revert|cancel|abort|roll ?back|go back)\b"
     r"|\b(?:made a mistake|changed? your mind|(?:goes|went) wrong)\b"
+    r"|^\W*(?:zum (?:rückgängig|zurück)\w*|um (?:das|dies|es|alles)\b[^.]*\b(?:rückgängig|zurück)\w*|"
+    r"per (?:annullare|tornare indietro|ripristinare|disfare))\b"
 )
 _ABOUT_ITS_CODE = re.compile(r"`[^`]+`.*\.[\s*_]*$")
 _FORBIDDEN = re.compile(
     r"(?i)\b(?:do ?n[o']t|never|must not|should ?n[o']t|avoid)\s+(?:ever |just |simply |try to )*"
     r"(?:run|use|execut|type|enter|call|copy|past|do)(?:e|ing|ning)?\b"
+    r"|\b(?:führe?n?|gib|verwende|nutze|kopiere|nimm)\b[^.:]{0,40}\b(?:nicht|nie|niemals)\b"
+    r"|\b(?:nicht|nie|niemals) (?:ausführen|eingeben|kopieren|verwenden|nutzen)\b"
+    r"|\b(?:non|mai|evita di) (?:esegui|usa|lancia|digita|copia)\w*"
 )
 _IF_IT_FAILS = re.compile(
     r"(?i)^\W*(?:if|in case|should)\b[^,:]*\b(?:fails?|failed|wrong|error\w*|does ?n[o']t work|trouble)\b"
+    r"|^\W*(?:falls|wenn|sollte)\b[^,:]*\b(?:fehl\w*|schief\w*|nicht (?:klappt|funktioniert|geht))\b"
+    r"|^\W*(?:se|nel caso)\b[^,:]*\b(?:errore|non funziona|fallisce|va male)\b"
 )
 
 
@@ -344,7 +371,7 @@ def _command_or_mention(
         confidence=0.7 if bare else 0.9,
         reason="code in a sentence that tells to run it",
         prose=s.whole,
-        optional=bool(re.search(r"(?i)\boptional|\bif you like|\bif you want", s.whole)),
+        optional=bool(_OPTIONAL.search(s.whole)),
         expects_failure=bool(
             re.search(r"(?i)\b(?:should|will) (?:fail|answer:? ?no such)", s.after)
         ),
@@ -353,17 +380,13 @@ def _command_or_mention(
 
 
 def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
-    if _NEGATED.search(s.before):
+    if _NEGATED.search(s.before) or _NEGATED_AFTER.match(s.after):
         return SkipReason.NEGATED
     if _HISTORY.search(s.before):
         return SkipReason.HISTORY
     if last is not None and _LATER.search(s.before):
         return SkipReason.LATER
-    if (
-        last is not None
-        and _CONDITIONAL.match(s.before)
-        and not re.search(r"(?i)you (?:like|want|prefer)", s.whole)
-    ):
+    if last is not None and _CONDITIONAL.match(s.before) and not _IF_WANTED.search(s.whole):
         return SkipReason.CONDITIONAL
     return None
 
