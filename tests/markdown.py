@@ -14,6 +14,7 @@ from procexec.model.step import (
     Input,
     Manual,
     Repair,
+    Rule,
     Session,
 )
 
@@ -182,8 +183,8 @@ def _as_written(step: AnswerStep) -> str | None:
             return text.split("\n")[0]
         case Session(program=program, lines=lines):
             return (program or next(iter(lines), "")).split("\n")[0]
-        case Input(keys=(key, *_)) if not step.repairs or "editor" not in step.reason:
-            return key.rstrip("\r") if "default" not in step.reason else None
+        case Input(keys=(key, *_)) if step.rule not in (Rule.EDITOR_KEYS, Rule.DEFAULT_REPLY):
+            return key.rstrip("\r")
         case FileWrite(content=content):
             return content.split("\n")[0]
         case FileEdit(content=content) if not re.search("`", step.prose) or content in step.prose:

@@ -51,8 +51,8 @@ def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) ->
 def align(actions: Sequence[Action], doc: Documented) -> Alignment:
     """Return an optimal alignment of an answer's actions to a documented procedure."""
     answer = atoms(actions, doc.knowledge)
-    found = _candidates(answer, doc)
-    problem = _problem(answer, doc, found)
+    found = candidates(answer, doc)
+    problem = problem_of(answer, doc, found)
     solution = solver.solve(problem)
     chosen = {
         group: list(doc.groups[group])[k]
@@ -71,7 +71,8 @@ def align(actions: Sequence[Action], doc: Documented) -> Alignment:
     )
 
 
-def _candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str], Candidate]:
+def candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str], Candidate]:
+    """Return the pairs of an answer's atoms and documented ones that could be matched."""
     found = {}
     for k, atom in enumerate(answer):
         for node in doc.nodes:
@@ -81,9 +82,10 @@ def _candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str]
     return found
 
 
-def _problem(
+def problem_of(
     answer: Sequence[Atom], doc: Documented, found: dict[tuple[int, str], Candidate]
 ) -> solver.Problem:
+    """Return what the solver is asked: which of the pairs to take."""
     return solver.Problem(
         nodes=tuple(node.id for node in doc.nodes),
         edges=doc.edges,

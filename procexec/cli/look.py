@@ -70,6 +70,7 @@ def align(
       procexec align answers.jsonl --select git/add-patch --version 2.47
     """
     from procexec.align.alignment import align as aligned
+    from procexec.align.why import considered
     from procexec.extract.extraction import extract
     from procexec.report.plan import alignment_json, alignment_text
     from procexec.report.safe import shown
@@ -86,11 +87,12 @@ def align(
         found = extract(job.answer.answer, hints_of(spec))
         doc = document(job.procedure, version, spec)
         alignment = aligned([step.action for step in found.steps], doc)
+        items = considered(alignment, doc)
         if as_json:
-            click.echo(alignment_json(job.answer.id, version, alignment))
+            click.echo(alignment_json(job.answer.id, version, alignment, items))
         else:
             texts = {node.id: node.atom.text for node in doc.nodes}
-            click.echo(alignment_text(job.answer.id, version, alignment, texts), nl=False)
+            click.echo(alignment_text(job.answer.id, version, alignment, texts, items), nl=False)
             click.echo("".join(f"      {shown(note)}\n" for note in job.notes))
 
 

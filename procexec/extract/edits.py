@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from procexec.extract.blocks import Block
 from procexec.extract.fenced import SHELL
 from procexec.extract.hints import Hints
-from procexec.model.step import AnswerStep, FileEdit, FileWrite, Place
+from procexec.model.step import AnswerStep, FileEdit, FileWrite, Place, Rule
 from procexec.shell.parse import parse, placeholders
 
 _SUFFIXES = r"(?:py|toml|ini|cfg|conf|cnf|json|jsonc|ya?ml|m?js|cjs|ts|xml|properties|env|txt|md|rb|php|html|css|sql|service|rules)"
@@ -227,7 +227,7 @@ def _step(action: FileWrite | FileEdit, line: int, column: int, prose: str) -> A
         line=line,
         column=column,
         confidence=0.8,
-        reason="a change of a file that prose and code tell",
+        rule=Rule.EDIT_TOLD,
         prose=prose,
         placeholders=placeholders(words) if action.path.endswith(".sh") else _stand_ins(words),
     )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from procexec.extract.blocks import Block, BlockKind, blocks
+from procexec.extract.blocks import Block, BlockKind, Span, blocks
 from procexec.extract.decline import decline_in
 from procexec.extract.edits import Told, edit_of, files_named, looked_for
 from procexec.extract.fenced import (
@@ -19,7 +19,7 @@ from procexec.extract.fenced import (
 )
 from procexec.extract.hints import Hints
 from procexec.extract.places import exact
-from procexec.extract.prose import Context, from_prose, from_table, undoes, why_not_run
+from procexec.extract.prose import Context, Left, from_prose, from_table, undoes, why_not_run
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
@@ -28,6 +28,7 @@ from procexec.model.step import (
     FileEdit,
     FileWrite,
     Input,
+    Rule,
     Session,
     Skipped,
     SkipReason,
@@ -174,9 +175,9 @@ class _Reader:
 
     def read(self) -> None:
         for k, block in enumerate(self.blocks):
-            reason = self._left_out(k)
-            if reason:
-                self._skip(block, reason)
+            left = self._left_out(k)
+            if left:
+                self._skip(block, left)
             elif block.kind is BlockKind.CODE:
                 self._code(block, self._saved_as(k), self._below(k))
             elif block.kind is BlockKind.TABLE:
@@ -209,33 +210,38 @@ class _Reader:
                 line=s.line,
                 column=s.column,
                 confidence=0.5,
-                reason="a command that is mentioned in an answer without any other step",
+                rule=Rule.ONLY_MENTIONS,
                 placeholders=placeholders(s.text),
             )
             for s in whole
         ]
 
-    def _left_out(self, k: int) -> SkipReason | None:
-        if _other_platform(self.blocks[k], self.labels[k]):
-            return SkipReason.OTHER_PLATFORM
+    def _left_out(self, k: int) -> Left | None:
+        label = self.labels[k]
+        if label is not None and _other_platform(self.blocks[k], label):
+            return Left(SkipReason.OTHER_PLATFORM, _label(label) or "")
         if self.steps and (self.second_ways[k] or _in_alternative(self.blocks, k)):
-            return SkipReason.ALTERNATIVE
+            return Left(SkipReason.ALTERNATIVE, _opening(self.blocks, k))
         if self.steps and self.asides[k]:
-            return SkipReason.LATER
+            return Left(SkipReason.LATER, _heading(self.blocks, k))
         if self.blocks[k].kind is BlockKind.CODE:
             lead = last_sentence(self.lead)
-            later = SkipReason.LATER if self.steps and undoes(lead) else None
-            return why_not_run(lead) or later
+            return why_not_run(lead) or (undoes(lead) if self.steps else None)
         return None
 
-    def _skip(self, block: Block, reason: SkipReason) -> None:
-        codes = [s for s in block.spans if s.code]
+    def _skip(self, block: Block, left: Left) -> None:
+        pieces: list[Block | Span] = [span for span in block.spans if span.code]
         if block.kind is BlockKind.CODE:
-            self.skipped.append(
-                Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
-            )
+            pieces = [block]
         self.skipped += [
-            Skipped(text=s.text, line=s.line, column=s.column, reason=reason) for s in codes
+            Skipped(
+                text=piece.text,
+                line=piece.line,
+                column=piece.column,
+                reason=left.reason,
+                because=left.because.strip(),
+            )
+            for piece in pieces
         ]
 
     def _saved_as(self, k: int) -> str:
@@ -448,9 +454,9 @@ def _in_tab(label: Block, block: Block) -> bool:
     return block.indented and bool(_TAB.match(label.text))
 
 
-def _other_platform(block: Block, label: Block | None) -> bool:
+def _other_platform(block: Block, label: Block) -> bool:
     """Tell whether the label that a block stands under is of another platform and covers it."""
-    return label is not None and _is_other(_label(label) or "") and _covers(label, block)
+    return _is_other(_label(label) or "") and _covers(label, block)
 
 
 def _covers(label: Block, block: Block) -> bool:
@@ -494,3 +500,14 @@ def _in_alternative(all_blocks: tuple[Block, ...], k: int) -> bool:
         and before.kind in (BlockKind.PROSE, BlockKind.HEADING)
         and bool(_ALTERNATIVE.match(before.prose))
     )
+
+
+def _opening(all_blocks: tuple[Block, ...], k: int) -> str:
+    """Return the beginning of the text that a block belongs to: its own, or the one before it."""
+    above = [block for block in all_blocks[: k + 1] if block.kind is not BlockKind.CODE]
+    return above[-1].prose[:60] if above else ""
+
+
+def _heading(all_blocks: tuple[Block, ...], k: int) -> str:
+    above = (block for block in reversed(all_blocks[: k + 1]) if _ASIDE.match(block.prose))
+    return next((block.prose for block in above), _opening(all_blocks, k))

@@ -12,6 +12,7 @@ from procexec.model.step import (
     Command,
     Input,
     Repair,
+    Rule,
     Session,
     Skipped,
     SkipReason,
@@ -81,15 +82,15 @@ class Found:
 def from_code(block: Block, prose: str, hints: Hints) -> Found:
     """Return the steps of a code block; ``prose`` is the text that leads to it."""
     if block.language in OTHER_PLATFORM:
-        return _none(block, SkipReason.OTHER_PLATFORM)
+        return _none(block, SkipReason.OTHER_PLATFORM, block.language)
     if block.language not in SHELL:
-        return _none(block, SkipReason.OTHER_LANGUAGE)
+        return _none(block, SkipReason.OTHER_LANGUAGE, block.language)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
     if block.language in _UNTAGGED and (told := dialogue(block, hints)):
         return Found(steps=told)
     if is_shown(block, prose, hints):
-        return _none(block, SkipReason.OUTPUT)
+        return _none(block, SkipReason.OUTPUT, last_sentence(prose))
     return _script(block, prose, hints)
 
 
@@ -112,8 +113,10 @@ def is_shown(block: Block, prose: str, hints: Hints) -> bool:
     return bool(announced) and not _starts_known(block.text, hints)
 
 
-def _none(block: Block, reason: SkipReason) -> Found:
-    piece = Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
+def _none(block: Block, reason: SkipReason, because: str) -> Found:
+    piece = Skipped(
+        text=block.text, line=block.line, column=block.column, reason=reason, because=because
+    )
     return Found(skipped=(piece,))
 
 
@@ -156,7 +159,13 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
         if not meant and _is_output(s.text, block, after_steps=bool(steps)):
             reply = hints.reply_on(s.text) if steps and "\n" not in s.text else None
             if reply is None:
-                piece = Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT)
+                piece = Skipped(
+                    text=s.text,
+                    line=line,
+                    column=at,
+                    reason=SkipReason.OUTPUT,
+                    because="its first word is no known program, and it is not spelt like one",
+                )
                 skipped.append(piece)
             else:
                 steps.append(_typed_reply(*reply, line=line, column=at + s.text.rfind(reply[1])))
@@ -167,7 +176,7 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
                 line=line,
                 column=at,
                 confidence=0.95 if known and s.complete else 0.6,
-                reason=f"a line of a {block.language or 'plain'} code block",
+                rule=Rule.SCRIPT_LINE,
                 prose=prose,
                 expects_failure=bool(_FAILURE.search(s.comment)),
                 doubts=_doubts(s.text, complete=s.complete and block.closed),
@@ -226,7 +235,7 @@ def _typed_reply(prompt: str, reply: str, *, line: int, column: int) -> AnswerSt
         line=line,
         column=column,
         confidence=0.9,
-        reason="typed after a question in the terminal",
+        rule=Rule.TERMINAL_REPLY,
     )
 
 
@@ -299,7 +308,7 @@ class _Terminal:
                 line=self.block.line + start,
                 column=self.block.column + len(prompt),
                 confidence=0.97,
-                reason="typed after a prompt",
+                rule=Rule.TERMINAL_PROMPT,
                 prose=self.prose,
                 repairs=(Repair.PROMPT_STRIPPED,),
                 expects_failure=bool(_FAILURE.search(pieces[-1].comment)),
@@ -349,6 +358,7 @@ class _Terminal:
                     line=self.output_line,
                     column=self.block.column,
                     reason=SkipReason.OUTPUT,
+                    because="below what was typed after a prompt",
                 )
             )
         self.output, self.typed, self.output_line, self.session = [], [], 0, None
@@ -419,7 +429,7 @@ def goes_on(block: Block, prose: str, spec: SessionProgram, hints: Hints) -> Ans
         line=block.line,
         column=block.column,
         confidence=0.8,
-        reason="a block for the program that was left open",
+        rule=Rule.OPEN_PROGRAM,
         prose=prose,
         placeholders=placeholders(block.text),
     )
@@ -440,7 +450,7 @@ def session_from_lead(block: Block, prose: str, hints: Hints) -> AnswerStep | No
         line=block.line,
         column=block.column,
         confidence=0.8,
-        reason="a block for the program that the text before it names",
+        rule=Rule.NAMED_PROGRAM,
         prose=prose,
         placeholders=placeholders(block.text),
     )

@@ -16,6 +16,7 @@ from procexec.model.step import (
     Input,
     Manual,
     Repair,
+    Rule,
     Skipped,
     SkipReason,
 )
@@ -221,7 +222,7 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                 line=block.line + k,
                 column=1,
                 confidence=0.9,
-                reason="a row of a table of prompts and replies",
+                rule=Rule.REPLY_TABLE,
                 prose=" | ".join(row),
             )
         return
@@ -238,7 +239,7 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                         line=line,
                         column=1,
                         confidence=0.8,
-                        reason="a row of a table of steps",
+                        rule=Rule.STEP_TABLE,
                         prose=" | ".join(row),
                         placeholders=placeholders(code),
                     )
@@ -246,21 +247,32 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                     yield Skipped(text=code, line=line, column=1, reason=SkipReason.MENTION)
 
 
-def why_not_run(lead: str) -> SkipReason | None:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Why something is left out, and the words that say so."""
+
+    reason: SkipReason
+    because: str = ""
+
+
+def why_not_run(lead: str) -> Left | None:
     """Return why a block is not to be run, as the sentence that leads to it says, or None.
 
-    A sentence that ends behind code of its own forbids that code, not the block below it.
+    A sentence that ends behind code of its own is about that code, not the block below it.
     """
-    if _FORBIDDEN.search(lead) and not _ABOUT_ITS_CODE.search(lead):
-        return SkipReason.NEGATED
-    if _HISTORY.search(lead.rstrip(" :")):
-        return SkipReason.HISTORY
-    return SkipReason.CONDITIONAL if _IF_IT_FAILS.match(lead) else None
+    if _ABOUT_ITS_CODE.search(lead):
+        return None
+    if m := _FORBIDDEN.search(lead):
+        return Left(SkipReason.NEGATED, m[0])
+    if m := _HISTORY.search(lead.rstrip(" :")):
+        return Left(SkipReason.HISTORY, m[0])
+    return Left(SkipReason.CONDITIONAL, m[0]) if (m := _IF_IT_FAILS.match(lead)) else None
 
 
-def undoes(lead: str) -> bool:
-    """Tell whether a sentence leads to what takes back the steps before it."""
-    return bool(_UNDOES.search(lead))
+def undoes(lead: str) -> Left | None:
+    """Return why a block is for later: its sentence leads to what takes back the steps before it."""
+    m = _UNDOES.search(lead)
+    return Left(SkipReason.LATER, m[0]) if m else None
 
 
 def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep]:
@@ -280,7 +292,7 @@ def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[A
                 line=place.line,
                 column=place.column,
                 confidence=0.8,
-                reason="an edit in the editor that the last command opened",
+                rule=Rule.EDITOR_KEYS,
                 prose="".join(s.text for s in spans).strip(),
                 repairs=(Repair.KEYS_FROM_PROSE,),
             )
@@ -335,13 +347,13 @@ def _step_of(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped | None:
     if context.session is not None and _is_typed(s, block, hints):
-        return _input(s, (s.span.text + "\r",), "typed into the program that was started")
+        return _input(s, (s.span.text + "\r",), Rule.TYPED_INTO_PROGRAM)
     if _is_directory(s, hints):
         return _directory(s)
     if _is_command(s.span.text, hints):
         return _command_or_mention(s, block, last, context, hints)
     if (last is not None or context.before_code) and (keys := _reply(s)) is not None:
-        return _input(s, keys, "a reply to a prompt")
+        return _input(s, keys, Rule.TOLD_REPLY)
     return None
 
 
@@ -356,20 +368,26 @@ def _is_typed(s: _Sentence, block: Block, hints: Hints) -> bool:
 def _command_or_mention(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped:
-    reason = _why_not(s, last)
-    if reason is None and context.leads_to_code and hints.session_of(s.span.text) is None:
-        reason = SkipReason.MENTION
-    if reason is None and not (_is_told(s, block) or _is_opened(s, hints)):
-        reason = SkipReason.MENTION
-    if reason is not None:
-        return Skipped(text=s.span.text, line=s.span.line, column=s.span.column, reason=reason)
+    left = _why_not(s, last)
+    if left is None and context.leads_to_code and hints.session_of(s.span.text) is None:
+        left = Left(SkipReason.MENTION, "the block below says it in full")
+    if left is None and not (_is_told(s, block) or _is_opened(s, hints)):
+        left = Left(SkipReason.MENTION, s.whole.strip())
+    if left is not None:
+        return Skipped(
+            text=s.span.text,
+            line=s.span.line,
+            column=s.span.column,
+            reason=left.reason,
+            because=left.because.strip(),
+        )
     bare = len(s.span.text.split()) == 1
     return AnswerStep(
         action=Command(text=s.span.text.strip()),
         line=s.span.line,
         column=s.span.column,
         confidence=0.7 if bare else 0.9,
-        reason="code in a sentence that tells to run it",
+        rule=Rule.TOLD_TO_RUN,
         prose=s.whole,
         optional=bool(_OPTIONAL.search(s.whole)),
         expects_failure=bool(
@@ -379,15 +397,17 @@ def _command_or_mention(
     )
 
 
-def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
-    if _NEGATED.search(s.before) or _NEGATED_AFTER.match(s.after):
-        return SkipReason.NEGATED
-    if _HISTORY.search(s.before):
-        return SkipReason.HISTORY
-    if last is not None and _LATER.search(s.before):
-        return SkipReason.LATER
-    if last is not None and _CONDITIONAL.match(s.before) and not _IF_WANTED.search(s.whole):
-        return SkipReason.CONDITIONAL
+def _why_not(s: _Sentence, last: AnswerStep | None) -> Left | None:
+    forbids = _FORBIDDEN.search(s.before) if s.before.rstrip(" *_").endswith(":") else None
+    if m := forbids or _NEGATED.search(s.before) or _NEGATED_AFTER.match(s.after):
+        return Left(SkipReason.NEGATED, m[0])
+    if m := _HISTORY.search(s.before):
+        return Left(SkipReason.HISTORY, m[0])
+    if last is not None and (m := _LATER.search(s.before)):
+        return Left(SkipReason.LATER, m[0])
+    conditional = _CONDITIONAL.match(s.before)
+    if last is not None and conditional and not _IF_WANTED.search(s.whole):
+        return Left(SkipReason.CONDITIONAL, s.before)
     return None
 
 
@@ -444,7 +464,7 @@ def _directory(s: _Sentence) -> AnswerStep:
         line=s.span.line,
         column=s.span.column,
         confidence=0.8,
-        reason="a sentence that tells to change the directory",
+        rule=Rule.TOLD_TO_CHANGE_DIRECTORY,
         prose=s.whole,
         repairs=(Repair.DIRECTORY_FROM_PROSE,),
         placeholders=placeholders(s.span.text),
@@ -470,13 +490,13 @@ def _repeated(step: AnswerStep, s: _Sentence) -> Iterator[AnswerStep]:
         yield from [step] * times
 
 
-def _input(s: _Sentence, keys: tuple[str, ...], reason: str) -> AnswerStep:
+def _input(s: _Sentence, keys: tuple[str, ...], rule: Rule) -> AnswerStep:
     return AnswerStep(
         action=Input(keys=keys, prompt=_quoted_prompt(s.before) or _prompt_in(s.before)),
         line=s.span.line,
         column=s.span.column,
         confidence=0.8,
-        reason=reason,
+        rule=rule,
         prose=s.whole,
         repairs=(Repair.KEYS_FROM_PROSE,),
     )
@@ -514,7 +534,7 @@ def _edits(block: Block, context: Context) -> Iterator[AnswerStep]:
                 line=spans[0].line,
                 column=spans[0].column,
                 confidence=0.7,
-                reason="a sentence that tells to edit a file",
+                rule=Rule.TOLD_TO_EDIT,
                 prose=text,
             )
 
@@ -528,7 +548,7 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
             line=block.line,
             column=block.column,
             confidence=0.6,
-            reason="tells to accept a default",
+            rule=Rule.DEFAULT_REPLY,
             prose=text,
         )
         return
@@ -543,7 +563,7 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
                 line=line,
                 column=column,
                 confidence=0.6,
-                reason="an instruction that no command carries out",
+                rule=Rule.BY_HAND,
                 prose=sentence.strip(),
             )
 

@@ -27,6 +27,8 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "winpty": frozenset(),
 }
 _HARMLESS_TARGETS = frozenset(["/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"])
+_MANY = 10  # sub-commands, from which a program does nothing without one
+_COMMAND_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -150,7 +152,16 @@ class _Walk:
     def _operand(self, token: str, *, may_be_command: bool) -> None:
         if may_be_command and not self.operands and self._enter(token, extend=True):
             return
+        if may_be_command and self._names_unknown_command(token):
+            self.path.append(token)
+            self.tables.append(CommandSpec())
+            return
         self.operands.append(token)
+
+    def _names_unknown_command(self, token: str) -> bool:
+        """Tell whether a word stands where programs of many sub-commands have one."""
+        many = len(self.tables) == 1 and len(self.tables[0].commands) >= _MANY
+        return many and not self.operands and bool(_COMMAND_NAME.fullmatch(token))
 
     def _enter(self, token: str, *, extend: bool = False) -> bool:
         if not self.tables:

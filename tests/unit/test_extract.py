@@ -133,6 +133,25 @@ def test_a_block_that_is_not_warned_of_is_a_step(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sentence", "texts"),
+    [
+        ("Do not run this: `widgetctl destroy`.", []),
+        ("Never type: `widgetctl destroy`", []),
+        ("You do not need root: `widgetctl list`", ["widgetctl list"]),
+        ("Esegui, ma non come root: `widgetctl list`", ["widgetctl list"]),
+    ],
+)
+def test_what_forbids_may_end_with_a_colon(sentence: str, texts: list[str]) -> None:
+    assert commands(sentence) == texts
+
+
+def test_a_sentence_with_its_own_code_says_nothing_of_the_block_below() -> None:
+    markdown = "Go on.\n\n```bash\nwidgetctl a\n```\n\nIf it fails, run `widgetctl b`.\n\n```bash\nwidgetctl c\n```"
+
+    assert commands(markdown) == ["widgetctl a", "widgetctl c"]
+
+
+@pytest.mark.parametrize(
     "language", ["bash", "sh", "shell", "zsh", "console", "text", "", "Bash", "{.bash}", "sh copy"]
 )
 def test_a_shell_fence_is_run_whatever_it_is_called(language: str) -> None:
