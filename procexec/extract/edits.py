@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from procexec.extract.blocks import Block
-from procexec.extract.fenced import SHELL
+from procexec.extract.fenced import OTHER_PLATFORM, SHELL
 from procexec.extract.hints import Hints
 from procexec.model.step import AnswerStep, FileEdit, FileWrite, Place, Rule
 from procexec.shell.parse import parse, placeholders
@@ -135,6 +135,8 @@ def _is_meant(block: Block, lead: str, own: str, told: Told, hints: Hints) -> bo
     """Tell whether a block is part of a file, and not a script or an example of output."""
     text = f"{lead} {told.below}"
     if block.language in _SCRIPTS and not own.endswith(".sh"):
+        return False
+    if block.language in OTHER_PLATFORM and not own:
         return False
     if block.language in SHELL:
         return bool(own and _STRONG_VERB.search(text)) and not _runs(block, hints)

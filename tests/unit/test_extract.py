@@ -145,6 +145,12 @@ def test_what_forbids_may_end_with_a_colon(sentence: str, texts: list[str]) -> N
     assert commands(sentence) == texts
 
 
+def test_a_script_for_another_platform_is_no_part_of_the_file_that_was_named() -> None:
+    assert commands("Add `x.log` to `.gitignore`.\n\nDone.\n\n```powershell\ngci\n```") == [
+        "edit .gitignore: where it fits"
+    ]
+
+
 def test_a_sentence_with_its_own_code_says_nothing_of_the_block_below() -> None:
     markdown = "Go on.\n\n```bash\nwidgetctl a\n```\n\nIf it fails, run `widgetctl b`.\n\n```bash\nwidgetctl c\n```"
 
