@@ -124,11 +124,16 @@ def _nested(found: Iterable[Block], depth: int) -> Iterator[Block]:
 
 
 def _is_markdown(block: Block, *, below: Block) -> bool:
-    """Tell whether indented text is no code: all below an admonition, what has fences below a tab."""
+    """Tell whether indented text is no code.
+
+    That is all below an admonition, what has fences below a tab, and what begins with a fence below
+    a list item, where the blanks before it are too few for the item's long number.
+    """
     if block.kind is not BlockKind.CODE or not block.indented:
         return False
     tab = _TAB.match(below.text) and _FENCE.search(block.text)
-    return bool(_ADMONITION.match(below.text) or tab)
+    in_item = below.item and _FENCE.match(block.text)
+    return bool(_ADMONITION.match(below.text) or tab or in_item)
 
 
 def _moved(span: Span, block: Block) -> Span:

@@ -145,6 +145,17 @@ def test_what_forbids_may_end_with_a_colon(sentence: str, texts: list[str]) -> N
     assert commands(sentence) == texts
 
 
+@pytest.mark.parametrize("mark", ["9. ", "9.  ", "10. ", "10.  ", "100. ", "- ", "-   "])
+@pytest.mark.parametrize("indent", [2, 3, 4, 5])
+def test_a_fence_below_an_item_is_a_fence_however_far_it_is_indented(
+    mark: str, indent: int
+) -> None:
+    blanks = " " * indent
+    markdown = f"{mark}Next:\n\n{blanks}```bash\n{blanks}widgetctl a\n{blanks}```\n\n{mark}Last:\n\n{blanks}`widgetctl b`"
+
+    assert commands(markdown)[0] == "widgetctl a"
+
+
 def test_a_script_for_another_platform_is_no_part_of_the_file_that_was_named() -> None:
     assert commands("Add `x.log` to `.gitignore`.\n\nDone.\n\n```powershell\ngci\n```") == [
         "edit .gitignore: where it fits"
