@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHFMT = Path(sys.executable).parent / "shfmt"
 PROCEDURE, VERSION = "git/publish-new-repo", "2.47"
 SIZES = (250, 500, 1000, 2000)
-ROUNDS = 5
+ROUNDS = 3
 SEED = 20261201
 
 ONE = 0.010  # seconds for one answer, the median
@@ -37,17 +37,18 @@ THOUSAND = 8.0  # seconds
 GROWTH = 1.5  # times that an answer among the most may take of one among the fewest
 
 COMMANDS = (
-    "cd notes",
-    "git init -b main",
-    "git config user.name 'A Reader'",
-    "git config user.email reader@example.test",
-    "cat > .gitignore <<'EOF'\n*.log\nbuild/\nEOF",
-    "git add .",
-    'git commit -m "Initial import"',
-    "git remote add origin /srv/git/notes.git",
-    "git push -u origin main",
-    "git status -sb",
+    "cd notes-{n}",
+    "git init -b main-{n}",
+    "git config user.name 'Reader {n}'",
+    "git config user.email reader{n}@example.test",
+    "cat > .gitignore <<'EOF'\n*.log{n}\nbuild/\nEOF",
+    "git add ./{n}",
+    'git commit -m "Import {n}"',
+    "git remote add origin /srv/git/notes-{n}.git",
+    "git push -u origin main-{n}",
+    "git status -sb {n}",
 )
+"""Other words in each answer, so that nothing is known from the one before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +96,14 @@ def _reader() -> Reader:
 
 def _answers(count: int) -> list[str]:
     random = Random(SEED)
-    return ["\n\n".join(_pieces(random)) + "\n" for _ in range(count)]
+    return ["\n\n".join(_pieces(random, n)) + "\n" for n in range(count)]
 
 
-def _pieces(random: Random) -> list[str]:
+def _pieces(random: Random, n: int) -> list[str]:
     """Return the commands as an assistant writes them: blocks, sentences, terminals."""
     pieces = ["Here is how to publish it. Mind the *branch name* (`main`)."]
-    for number, command in enumerate(COMMANDS, 1):
+    for number, template in enumerate(COMMANDS, 1):
+        command = template.format(n=n)
         ways = [_in_list, _in_block, _in_terminal]
         if "\n" not in command:
             ways.append(_in_sentence)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from procexec.extract.blocks import Block
 from procexec.extract.fenced import OTHER_PLATFORM, SHELL
@@ -93,12 +94,17 @@ _DELETE = re.compile(rf"(?i)\b(?:remove|delete|drop)\s+{_WHAT}{_CODE}\s+(?:from|
 
 def files_named(prose: str) -> list[str]:
     """Return the files that a text names, in its order; those in longer code only if it has no others."""
+    return list(_files_named(prose))
+
+
+@lru_cache(maxsize=64)
+def _files_named(prose: str) -> tuple[str, ...]:
     within = re.sub(r"`[^`]*`", lambda m: m[0] if re.fullmatch(f"`{PATH}`", m[0]) else "``", prose)
     for text in (within, re.sub(r"\w+://[^\s`]+", "", prose)):
         found = (m["path"] for m in _NAMED.finditer(text))
-        if named := [path for path in found if not _NO_FILE.search(path)]:
+        if named := tuple(path for path in found if not _NO_FILE.search(path)):
             return named
-    return []
+    return ()
 
 
 def looked_for(prose: str) -> bool:

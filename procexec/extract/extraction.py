@@ -103,7 +103,7 @@ def extract(markdown: str, hints: Hints) -> Extraction:
         hints, found, tuple(_labels_above(found)), tuple(_asides(found)), tuple(_second_ways(found))
     )
     reader.read()
-    declines = decline_in(markdown)
+    declines = decline_in("\n\n".join(block.prose for block in found if block.spans))
     if not reader.steps and not declines:
         reader.take_mentions()
     named = _placeholders_named(found)
