@@ -260,7 +260,7 @@ class _Reader:
         return Block(
             kind=BlockKind.HEADING if self.heading else BlockKind.PROSE,
             text=token.content,
-            line=_line(token),
+            line=self._first_line(token),
             column=spans[0].column if spans else 1,
             level=self.heading,
             spans=spans,
@@ -280,7 +280,8 @@ class _Reader:
                     yield self._span(token, "\n", at, code=False)
                 case "code_inline":
                     at = _code_at(text, child, at)
-                    yield self._span(token, child.content, at, code=True)
+                    blanks = len(child.content) - len(child.content.lstrip())
+                    yield self._span(token, child.content, at + blanks, code=True)
                     at += len(child.content) + len(child.markup)
                 case "text":
                     at = _text_at(text, child.content, at)
@@ -292,10 +293,17 @@ class _Reader:
     def _span(self, token: Token, text: str, at: int, *, code: bool) -> Span:
         before = token.content[:at]
         row = before.count("\n")
-        line = _line(token) + row
+        line = self._first_line(token) + row
         within = at - (before.rfind("\n") + 1)
         own = token.content.split("\n")[row]
         return Span(text=text, code=code, line=line, column=self._start(line, own) + within + 1)
+
+    def _first_line(self, token: Token) -> int:
+        """Return where a paragraph's text begins: behind lines of blanks that are no ASCII."""
+        begin, end = token.map or [0, 0]
+        first = token.content.split("\n", 1)[0]
+        rows = range(begin, min(end, len(self.lines)))
+        return next((k + 1 for k in rows if first in self.lines[k]), begin + 1)
 
     def _start(self, line: int, own: str) -> int:
         """Return where a paragraph's line begins behind list marks, quote marks and blanks."""

@@ -206,7 +206,7 @@ class _Reader:
         self.skipped = [s for s in self.skipped if s not in whole]
         self.steps += [
             AnswerStep(
-                action=Command(text=s.text),
+                action=Command(text=s.text.strip()),
                 line=s.line,
                 column=s.column,
                 confidence=0.5,

@@ -41,7 +41,11 @@ def _written(step: AnswerStep) -> list[str]:
         case _:
             return []
     first = first.split("\n")[0]
-    escaped = (first.replace("|", "\\|"), html.escape(first, quote=False))
+    escaped = (
+        first.replace("|", "\\|"),
+        first.replace("&", "&amp;"),
+        html.escape(first, quote=False),
+    )
     spellings = (first, first.strip(), *escaped)
     return [text for text in dict.fromkeys(spellings) if text]
 

@@ -441,7 +441,7 @@ def _is_opened(s: _Sentence, hints: Hints) -> bool:
 
 def _is_command(text: str, hints: Hints) -> bool:
     script = parse(text)
-    if not script.commands or "\n" in text or text.startswith("["):
+    if not script.commands or "\n" in text or text.strip().startswith("["):
         return False
     argv = script.commands[0].argv
     if not argv:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from procexec.extract.extraction import extract
@@ -154,6 +154,13 @@ def test_a_fence_below_an_item_is_a_fence_however_far_it_is_indented(
     markdown = f"{mark}Next:\n\n{blanks}```bash\n{blanks}widgetctl a\n{blanks}```\n\n{mark}Last:\n\n{blanks}`widgetctl b`"
 
     assert commands(markdown)[0] == "widgetctl a"
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\x0c", "\u2003", "\u00a0\n\x0c"])
+def test_lines_of_other_blanks_count_as_lines(blank: str) -> None:
+    (step,) = extracted(f"{blank}\nRun `widgetctl a`.").steps
+
+    assert (step.line, step.column) == (2 + blank.count("\n"), 6)
 
 
 def test_a_script_for_another_platform_is_no_part_of_the_file_that_was_named() -> None:
@@ -330,9 +337,25 @@ def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
         assert place.column >= 1
 
 
-@settings(max_examples=300, deadline=2000)
-@given(ANSWERS | MARKDOWN.filter(lambda text: "\0" not in text))
+PLACED = ANSWERS | MARKDOWN.filter(lambda text: "\0" not in text)
+
+
+@example("\u00a0\n`vi 0`")
+@example("`\n[]`")
+@example("<pre>&amp;<b> x</pre>")
+@example("> - \x0c\n> widgetctl a &&\n>   widgetctl b")
+@example("| Step | Command |\n|---|---|\n| 1 | ``widgetctl `x` `` |")
+@settings(max_examples=300, deadline=2000, derandomize=True)
+@given(PLACED)
 def test_every_step_stands_where_it_says(markdown: str) -> None:
+    for step in extracted(markdown).steps:
+        assert stands_there(markdown, step), step
+
+
+@pytest.mark.nightly
+@settings(max_examples=5000, deadline=None)
+@given(PLACED)
+def test_every_step_stands_where_it_says_in_many_more_answers(markdown: str) -> None:
     for step in extracted(markdown).steps:
         assert stands_there(markdown, step), step
 
