@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Queue
 
 from procexec.errors import ProcexecError
-from procexec.pipeline import Evaluation, Result, Tools, broken, judged
+from procexec.pipeline import Evaluation, Result, Tools, broken, judged, unmatched
 from procexec.sandbox.grants import grade
 from procexec.trial import hints_of, uncovered
 from procexec.workload import Benches, Job, Library
@@ -136,6 +136,10 @@ class Batch:
 
     def _maker(self, job: Job) -> Callable[[str], Result]:
         """Return what makes a job's result on a version; what is tried once serves all versions."""
+        if job.unmatched:
+            return lambda version: Result(
+                answer=unmatched(job.answer, job.line, version, job.unmatched)
+            )
         if job.procedure is None:
             return lambda version: self._uncovered(job, version)
         evaluation = Evaluation(

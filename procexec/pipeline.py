@@ -145,6 +145,27 @@ def judged(trial: Trial, judge: Judge, *, elsewhere: AnswerResult | None = None)
     return verdict.decide(trial.evidence, opinions, elsewhere=elsewhere)
 
 
+def unmatched(answer: Answer, line: int, version: str, why: str) -> AnswerResult:
+    """Return the result of an answer of which nobody can tell what it is to be compared with."""
+    finding = Finding(
+        code=Code.UNKNOWN_PROCEDURE,
+        message=f"what the answer is about cannot be told: {why}",
+        owner=Owner.JUDGE,
+        fix="say it in the answers file: `procedure`, or `null` where the documentation is silent",
+    )
+    return AnswerResult(
+        id=answer.id,
+        version=version,
+        product=answer.product or "",
+        procedure=None,
+        verdict=Verdict.INCONCLUSIVE,
+        owner=Owner.JUDGE,
+        line=line,
+        findings=(finding,),
+        slices=answer.slices,
+    )
+
+
 def broken(answer: Answer, line: int, version: str, error: ProcexecError) -> AnswerResult:
     """Return the result where the test bed failed: verdict error, never a fail."""
     finding = Finding(

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from procexec.align.alignment import Documented
-from procexec.align.find import rank
+from procexec.align.find import Match, Questions, find
 from procexec.errors import SandboxError, UserError
 from procexec.extract.extraction import extract
 from procexec.model.document import Answer, Procedure, SandboxSpec, version_key
@@ -78,13 +78,17 @@ def _fits(name: str, wanted: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """An answer with what it is to be judged by; no procedure: the docs are silent."""
+    """An answer with what it is to be judged by; no procedure: the docs are silent.
+
+    Unless nobody said which one it is and none could be told: ``unmatched`` says why.
+    """
 
     answer: Answer
     line: int
     procedure: Procedure | None
     versions: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    unmatched: str = ""
 
 
 def check(file: AnswerFile, library: Library, selection: Selection) -> list[UserError]:
@@ -113,19 +117,23 @@ def too_weak(library: Library, wanted: Iterator[Job], most: Grade) -> Iterator[U
 
 def jobs(file: AnswerFile, library: Library, selection: Selection) -> Iterator[Job]:
     """Yield the wanted work in file order; the file must have been checked."""
+    finder = _Finder(library=library)
     for item in file:
         if isinstance(item, NumberedAnswer):
-            job = _job(item, library, selection)
+            job = _job(item, finder, selection)
             if job is not None and job.versions:
                 yield job
 
 
-def _job(item: NumberedAnswer, library: Library, selection: Selection) -> Job | None:
-    answer = item.answer
+def _job(item: NumberedAnswer, finder: "_Finder", selection: Selection) -> Job | None:
+    answer, library = item.answer, finder.library
     notes: tuple[str, ...] = ()
+    unmatched = ""
     procedure_id = answer.procedure
     if procedure_id is UNSET:
-        procedure_id, notes = _found(answer, library)
+        match = finder.find(answer)
+        procedure_id, notes = match.procedure, (match.explanation,)
+        unmatched = "" if match.procedure else match.explanation
     procedure = library.procedures.get(procedure_id) if isinstance(procedure_id, str) else None
     if not selection.takes(answer, procedure):
         return None
@@ -137,31 +145,51 @@ def _job(item: NumberedAnswer, library: Library, selection: Selection) -> Job | 
     if selection.versions:
         wanted = [v for v in wanted if v in selection.versions]
     return Job(
-        answer=answer, line=item.line, procedure=procedure, versions=tuple(wanted), notes=notes
+        answer=answer,
+        line=item.line,
+        procedure=procedure,
+        versions=tuple(wanted),
+        notes=notes,
+        unmatched=unmatched,
     )
 
 
-def _found(answer: Answer, library: Library) -> tuple[str | None, tuple[str, ...]]:
-    """Return the procedure that fits question and answer best, and a note that says so."""
-    candidates = [p for p in library.procedures.values() if answer.product in (None, p.product)]
-    documents: list[Documented] = []
-    actions: list[Action] = []
-    for procedure in candidates:
-        version = procedure.versions[-1]
-        spec = library.sandboxes[procedure.product, version].spec
-        documents.append(document(procedure, version, spec))
-        if not actions:
-            actions = [s.action for s in extract(answer.answer, hints_of(spec)).steps]
-    ranked = rank(answer.question, actions, documents)
-    if not ranked:
-        return None, ("no procedure is known for it",)
-    best = ranked[0]
-    others = f" of {len(ranked)}" if len(ranked) > 1 else ""
-    note = (
-        f"procedure {best.procedure} was found by question ({best.question:.2f}) and "
-        f"alignment ({best.fitness:.2f}): rank 1{others}"
-    )
-    return best.procedure, (note,)
+@dataclass(slots=True, kw_only=True)
+class _Finder:
+    """Finds the procedures of answers that name none; reads each procedure once."""
+
+    library: Library
+    questions: dict[str | None, Questions] = field(default_factory=dict)
+    documents: dict[str, Documented] = field(default_factory=dict)
+
+    def find(self, answer: Answer) -> Match:
+        actions: dict[str, list[Action]] = {}
+
+        def compare(name: str) -> tuple[list[Action], Documented]:
+            doc = self._document(name)
+            product = doc.procedure.product
+            if product not in actions:
+                hints = hints_of(self._spec(doc.procedure))
+                actions[product] = [s.action for s in extract(answer.answer, hints).steps]
+            return actions[product], doc
+
+        return find(answer.question, self._questions(answer.product), compare)
+
+    def _questions(self, product: str | None) -> Questions:
+        if product not in self.questions:
+            every = self.library.procedures.values()
+            self.questions[product] = Questions([p for p in every if product in (None, p.product)])
+        return self.questions[product]
+
+    def _document(self, name: str) -> Documented:
+        if name not in self.documents:
+            procedure = self.library.procedures[name]
+            newest = procedure.versions[-1]
+            self.documents[name] = document(procedure, newest, self._spec(procedure))
+        return self.documents[name]
+
+    def _spec(self, procedure: Procedure) -> SandboxSpec:
+        return self.library.sandboxes[procedure.product, procedure.versions[-1]].spec
 
 
 @dataclass(slots=True, kw_only=True)
@@ -245,6 +273,7 @@ def reuse_key(job: Job, version: str, library: Library, image: str, **settings: 
     parts = [
         msgspec.json.encode(job.answer),
         msgspec.json.encode(job.procedure),
+        job.unmatched.encode(),
         version.encode(),
         msgspec.json.encode(folder.spec if folder else None),
         image.encode(),

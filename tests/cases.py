@@ -1,6 +1,7 @@
 """The case format of procedures that were verified by running them, to our own documents."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,13 @@ import msgspec
 import yaml
 
 from procexec.model.document import Answer, Procedure
+
+FOLDER = Path(os.environ.get("PROCEXEC_CASES", Path(__file__).parents[2] / "shared" / "cases"))
+
+
+def procedure_folders() -> list[Path]:
+    """Return the folders of all procedures with cases; none where the folder is not there."""
+    return sorted(path.parent for path in FOLDER.glob("*/*/procedure.yaml"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,8 @@ def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) ->
 def align(actions: Sequence[Action], doc: Documented) -> Alignment:
     """Return an optimal alignment of an answer's actions to a documented procedure."""
     answer = atoms(actions, doc.knowledge)
-    found = _candidates(answer, doc)
-    problem = _problem(answer, doc, found)
+    found = candidates(answer, doc)
+    problem = problem_of(answer, doc, likely(answer, doc, found))
     solution = solver.solve(problem)
     chosen = {
         group: list(doc.groups[group])[k]
@@ -71,20 +71,21 @@ def align(actions: Sequence[Action], doc: Documented) -> Alignment:
     )
 
 
-def _candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str], Candidate]:
+def candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str], Candidate]:
+    """Return the pairs of an answer's atoms and documented ones that could be matched."""
     found = {}
     for k, atom in enumerate(answer):
         for node in doc.nodes:
             pair = candidate(node.atom, node.others, atom, doc.values)
             if pair is not None:
                 found[k, node.id] = pair
-    return _without_weaker_readings(answer, doc, found)
+    return found
 
 
-def _without_weaker_readings(
+def likely(
     answer: Sequence[Atom], doc: Documented, found: dict[tuple[int, str], Candidate]
 ) -> dict[tuple[int, str], Candidate]:
-    """Leave out substitutions by what only looks, and by what is another documented step.
+    """Return the pairs without substitutions by what only looks, and by what is another documented step.
 
     A command that is documented word for word is no wrong version of another one, and what changes
     nothing stands for nothing that does.
@@ -99,9 +100,10 @@ def _without_weaker_readings(
     }
 
 
-def _problem(
+def problem_of(
     answer: Sequence[Atom], doc: Documented, found: dict[tuple[int, str], Candidate]
 ) -> solver.Problem:
+    """Return what the solver is asked: which of the pairs to take."""
     return solver.Problem(
         nodes=tuple(node.id for node in doc.nodes),
         edges=doc.edges,

@@ -70,25 +70,30 @@ def align(
       procexec align answers.jsonl --select git/add-patch --version 2.47
     """
     from procexec.align.alignment import align as aligned
+    from procexec.align.why import considered
     from procexec.extract.extraction import extract
     from procexec.report.plan import alignment_json, alignment_text
+    from procexec.report.safe import shown
     from procexec.trial import document, hints_of
     from procexec.workload import Selection
 
     wanted = Selection(versions=versions, products=products, select=select)
     for job, spec in _jobs(answers, procedures, sandboxes, wanted):
         if job.procedure is None:
-            click.echo(f"{job.answer.id}: the documentation does not cover its question")
+            silent = "the documentation does not cover its question"
+            click.echo(f"{shown(job.answer.id)}: {job.unmatched or silent}")
             continue
         version = job.versions[-1]
         found = extract(job.answer.answer, hints_of(spec))
         doc = document(job.procedure, version, spec)
         alignment = aligned([step.action for step in found.steps], doc)
+        items = considered(alignment, doc)
         if as_json:
-            click.echo(alignment_json(job.answer.id, version, alignment))
+            click.echo(alignment_json(job.answer.id, version, alignment, items))
         else:
             texts = {node.id: node.atom.text for node in doc.nodes}
-            click.echo(alignment_text(job.answer.id, version, alignment, texts))
+            click.echo(alignment_text(job.answer.id, version, alignment, texts, items), nl=False)
+            click.echo("".join(f"      {shown(note)}\n" for note in job.notes))
 
 
 def _jobs(

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from procexec.extract.blocks import Block
-from procexec.extract.fenced import SHELL
+from procexec.extract.fenced import OTHER_PLATFORM, SHELL
 from procexec.extract.hints import Hints
-from procexec.model.step import AnswerStep, FileEdit, FileWrite, Place
+from procexec.model.step import AnswerStep, FileEdit, FileWrite, Place, Rule
 from procexec.shell.parse import parse, placeholders
 
 _SUFFIXES = r"(?:py|toml|ini|cfg|conf|cnf|json|jsonc|ya?ml|m?js|cjs|ts|xml|properties|env|txt|md|rb|php|html|css|sql|service|rules)"
@@ -19,7 +20,7 @@ _NAMED = re.compile(rf"(?:`|\*\*|(?<![\w/`.*:]))(?P<path>{PATH})(?:`|\*\*|(?![\w
 _NO_FILE = re.compile(r"^(?:https?:|/(?:admin|blog|api|static|login)?/?$)|://|\.\.\.")
 
 _CREATES = re.compile(
-    r"(?i)\b(?:creat\w+|new file|make (?:a|the) file|save|store|write (?:this |the following |it )?to)\b"
+    r"(?i)\b(?:creat\w+|erstelle?n?|lege?n?|crea\w*|salva\w*|new file|make (?:a|the) file|save|store|write (?:this |the following |it )?to)\b"
     r"|\b(?:whole|entire|complete|full) (?:new )?contents?\b|\breplac\w+ (?:the |all )?(?:\w+ )?contents?\b"
     r"|\bwith (?:this|the following|these) (?:version|contents?|lines?)\b(?! (?:at|in|below|above))"
     r"|\b(?:should|must|to) (?:now |then )?(?:look like|contain|read|be)\b"
@@ -59,7 +60,8 @@ _LOOK_FOR = re.compile(
 )
 _EDIT_VERB = re.compile(
     r"(?i)\b(?:creat\w+|make|save|store|add|append|insert|put|place|set|enter|write|paste|include|define|declare|edit|open|change|replace|"
-    r"modify|extend|update|adjust|configure|specify|use|select|register|mark|point|tell|in|into|of|to|file|füge|aggiungi)\b"
+    r"modify|extend|update|adjust|configure|specify|use|select|register|mark|point|tell|in|into|of|to|file|füge|aggiungi|"
+    r"erstelle|lege|schreibe|speichere|ergänze|ändere|ersetze|trage|crea|scrivi|salva|inserisci|modifica|cambia|sostituisci)\b"
 )
 _SHOWN = re.compile(
     r"(?i)\b(?:now|then|already|should|will) (?:contains?|has|have|holds?|looks?|reads?|shows?)\b(?! like this:?$)"
@@ -92,12 +94,17 @@ _DELETE = re.compile(rf"(?i)\b(?:remove|delete|drop)\s+{_WHAT}{_CODE}\s+(?:from|
 
 def files_named(prose: str) -> list[str]:
     """Return the files that a text names, in its order; those in longer code only if it has no others."""
+    return list(_files_named(prose))
+
+
+@lru_cache(maxsize=64)
+def _files_named(prose: str) -> tuple[str, ...]:
     within = re.sub(r"`[^`]*`", lambda m: m[0] if re.fullmatch(f"`{PATH}`", m[0]) else "``", prose)
     for text in (within, re.sub(r"\w+://[^\s`]+", "", prose)):
         found = (m["path"] for m in _NAMED.finditer(text))
-        if named := [path for path in found if not _NO_FILE.search(path)]:
+        if named := tuple(path for path in found if not _NO_FILE.search(path)):
             return named
-    return []
+    return ()
 
 
 def looked_for(prose: str) -> bool:
@@ -134,6 +141,8 @@ def _is_meant(block: Block, lead: str, own: str, told: Told, hints: Hints) -> bo
     """Tell whether a block is part of a file, and not a script or an example of output."""
     text = f"{lead} {told.below}"
     if block.language in _SCRIPTS and not own.endswith(".sh"):
+        return False
+    if block.language in OTHER_PLATFORM and not own:
         return False
     if block.language in SHELL:
         return bool(own and _STRONG_VERB.search(text)) and not _runs(block, hints)
@@ -226,7 +235,7 @@ def _step(action: FileWrite | FileEdit, line: int, column: int, prose: str) -> A
         line=line,
         column=column,
         confidence=0.8,
-        reason="a change of a file that prose and code tell",
+        rule=Rule.EDIT_TOLD,
         prose=prose,
         placeholders=placeholders(words) if action.path.endswith(".sh") else _stand_ins(words),
     )

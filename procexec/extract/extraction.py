@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from procexec.extract.blocks import Block, BlockKind, blocks
+from procexec.extract.blocks import Block, BlockKind, Span, blocks
 from procexec.extract.decline import decline_in
 from procexec.extract.editor import keys_of_block
 from procexec.extract.edits import Told, edit_of, files_named, looked_for
@@ -20,7 +20,8 @@ from procexec.extract.fenced import (
     session_from_payload,
 )
 from procexec.extract.hints import Hints
-from procexec.extract.prose import Context, from_prose, from_table, undoes, why_not_run
+from procexec.extract.places import exact
+from procexec.extract.prose import Context, Left, from_prose, from_table, undoes, why_not_run
 from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
@@ -30,6 +31,7 @@ from procexec.model.step import (
     FileWrite,
     Input,
     Repair,
+    Rule,
     Session,
     Skipped,
     SkipReason,
@@ -47,11 +49,14 @@ _PLATFORM = re.compile(
 )
 _ALTERNATIVE = re.compile(
     r"(?i)^\W*(?:alternatively|or\b(?! else)|otherwise|another (?:way|option|approach)|as an alternative|"
-    r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using))\b"
+    r"if you(?:'d| would)? (?:rather|prefer)|you can also|the same (?:thing )?(?:with|using)|"
+    r"alternativ|oder|ansonsten|stattdessen kannst du|in alternativa|oppure|altrimenti)\b"
 )
 _ASIDE = re.compile(
     r"(?i)^\W*(?:\d+\W+)?(?:troubleshooting|common (?:errors|problems|mistakes|issues|pitfalls)|faq|undo(?:ing)?|"
-    r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading)\W*$"
+    r"roll(?:ing)? ?back|revert(?:ing)?|how to undo|references|see also|further reading|"
+    r"fehlerbehebung|häufige (?:fehler|probleme)|rückgängig machen|risoluzione dei problemi|"
+    r"(?:errori|problemi) (?:comuni|frequenti)|annullare)\W*$"
 )
 _ASIDE_HEADING = re.compile(
     r"(?i)^\W*(?:what )?(?:if|when)\b.*\b(?:goes wrong|fails?|does ?n[o']t work)\b"
@@ -101,16 +106,14 @@ def extract(markdown: str, hints: Hints) -> Extraction:
         hints, found, tuple(_labels_above(found)), tuple(_asides(found)), tuple(_second_ways(found))
     )
     reader.read()
-    declines = decline_in(markdown)
+    declines = decline_in("\n\n".join(block.prose for block in found if block.spans))
     if not reader.steps and not declines:
         reader.take_mentions()
     named = _placeholders_named(found)
-    reader.steps = [_with_placeholders(step, named) for step in reader.steps]
-    ordered = [step for _, step in sorted(enumerate(reader.steps), key=lambda p: (p[1].line, p[0]))]
+    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    steps = [exact(_with_placeholders(step, named), lines) for step in reader.steps]
     return Extraction(
-        steps=tuple(
-            step for k, step in enumerate(ordered) if not _opens_for(step, ordered[k + 1 :])
-        ),
+        steps=tuple(step for k, step in enumerate(steps) if not _opens_for(step, steps[k + 1 :])),
         skipped=tuple(reader.skipped),
         declines=declines,
     )
@@ -175,9 +178,9 @@ class _Reader:
 
     def read(self) -> None:
         for k, block in enumerate(self.blocks):
-            reason = self._left_out(k)
-            if reason:
-                self._skip(block, reason)
+            left = self._left_out(k)
+            if left:
+                self._skip(block, left)
             elif block.kind is BlockKind.CODE:
                 self._code(block, self._saved_as(k), self._below(k))
             elif block.kind is BlockKind.TABLE:
@@ -206,37 +209,42 @@ class _Reader:
         self.skipped = [s for s in self.skipped if s not in whole]
         self.steps += [
             AnswerStep(
-                action=Command(text=s.text),
+                action=Command(text=s.text.strip()),
                 line=s.line,
                 column=s.column,
                 confidence=0.5,
-                reason="a command that is mentioned in an answer without any other step",
+                rule=Rule.ONLY_MENTIONS,
                 placeholders=placeholders(s.text),
             )
             for s in whole
         ]
 
-    def _left_out(self, k: int) -> SkipReason | None:
-        if _other_platform(self.blocks[k], self.labels[k]):
-            return SkipReason.OTHER_PLATFORM
+    def _left_out(self, k: int) -> Left | None:
+        label = self.labels[k]
+        if label is not None and _other_platform(self.blocks[k], label):
+            return Left(SkipReason.OTHER_PLATFORM, _label(label) or "")
         if self.steps and (self.second_ways[k] or _in_alternative(self.blocks, k)):
-            return SkipReason.ALTERNATIVE
+            return Left(SkipReason.ALTERNATIVE, _opening(self.blocks, k))
         if self.steps and self.asides[k]:
-            return SkipReason.LATER
+            return Left(SkipReason.LATER, _heading(self.blocks, k))
         if self.blocks[k].kind is BlockKind.CODE:
             lead = last_sentence(self.lead)
-            later = SkipReason.LATER if self.steps and undoes(lead) else None
-            return why_not_run(lead) or later
+            return why_not_run(lead) or (undoes(lead) if self.steps else None)
         return None
 
-    def _skip(self, block: Block, reason: SkipReason) -> None:
-        codes = [s for s in block.spans if s.code]
+    def _skip(self, block: Block, left: Left) -> None:
+        pieces: list[Block | Span] = [span for span in block.spans if span.code]
         if block.kind is BlockKind.CODE:
-            self.skipped.append(
-                Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
-            )
+            pieces = [block]
         self.skipped += [
-            Skipped(text=s.text, line=s.line, column=s.column, reason=reason) for s in codes
+            Skipped(
+                text=piece.text,
+                line=piece.line,
+                column=piece.column,
+                reason=left.reason,
+                because=left.because.strip(),
+            )
+            for piece in pieces
         ]
 
     def _saved_as(self, k: int) -> str:
@@ -274,7 +282,7 @@ class _Reader:
         ]
         if ahead and not isinstance(self.steps[-1].action, Input):
             self.steps = [s for s in self.steps if s not in ahead]
-            self.steps += [replace(s, line=self.steps[-1].line) for s in ahead]
+            self.steps += ahead
         self.announced = ()
 
     def _below(self, k: int) -> str:
@@ -297,7 +305,7 @@ class _Reader:
                 line=block.line + min(k, block.text.rstrip("\n").count("\n")),
                 column=block.column,
                 confidence=0.8,
-                reason="a fence for the editor that the last command opened",
+                rule=Rule.EDITOR_KEYS,
                 prose=self.lead,
                 repairs=(Repair.KEYS_FROM_PROSE,),
             )
@@ -454,8 +462,12 @@ def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:
     """
     heading: Block | None = None
     near: Block | None = None
+    within = False  # the tab of the label, whose text is indented
     for block in all_blocks:
         label = _label(block)
+        if within and not block.indented:
+            near = None
+        within = label is None and near is not None and _in_tab(near, block)
         yield None if label is not None else near or heading
         if block.kind is BlockKind.HEADING:
             heading, near = block, None
@@ -465,9 +477,13 @@ def _labels_above(all_blocks: tuple[Block, ...]) -> Iterator[Block | None]:
             near = None
 
 
-def _other_platform(block: Block, label: Block | None) -> bool:
+def _in_tab(label: Block, block: Block) -> bool:
+    return block.indented and bool(_TAB.match(label.text))
+
+
+def _other_platform(block: Block, label: Block) -> bool:
     """Tell whether the label that a block stands under is of another platform and covers it."""
-    return label is not None and _is_other(_label(label) or "") and _covers(label, block)
+    return _is_other(_label(label) or "") and _covers(label, block)
 
 
 def _covers(label: Block, block: Block) -> bool:
@@ -511,3 +527,14 @@ def _in_alternative(all_blocks: tuple[Block, ...], k: int) -> bool:
         and before.kind in (BlockKind.PROSE, BlockKind.HEADING)
         and bool(_ALTERNATIVE.match(before.prose))
     )
+
+
+def _opening(all_blocks: tuple[Block, ...], k: int) -> str:
+    """Return the beginning of the text that a block belongs to: its own, or the one before it."""
+    above = [block for block in all_blocks[: k + 1] if block.kind is not BlockKind.CODE]
+    return above[-1].prose[:60] if above else ""
+
+
+def _heading(all_blocks: tuple[Block, ...], k: int) -> str:
+    above = (block for block in reversed(all_blocks[: k + 1]) if _ASIDE.match(block.prose))
+    return next((block.prose for block in above), _opening(all_blocks, k))

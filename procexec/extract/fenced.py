@@ -12,6 +12,7 @@ from procexec.model.step import (
     Command,
     Input,
     Repair,
+    Rule,
     Session,
     Skipped,
     SkipReason,
@@ -43,9 +44,15 @@ _PROMPT = re.compile(
 _BROKEN_CONTINUATION = re.compile(r"\\[ \t]+$", re.MULTILINE)
 _MOST_LINES = 400  # of one command typed at a prompt
 _ROOT_PROMPT = re.compile(r"^# +(?=\S)")
+_OPENS_SHELL = re.compile(
+    r"^(?:sudo\s+)?(?:su|newgrp|chroot|ssh)\b|^sudo\s+(?:-\w+\s+)*-\w*[is]\b"
+    r"|\s(?:/(?:usr/)?bin/)?(?:ba|da|z|k|a|fi)?sh(?:\s+-[il]+)?$"
+)
 _OUTPUT_PROSE = re.compile(
     r"(?i)\b(you (?:should|will|would) (?:then )?(?:see|get)|(?:expected |sample |example )?outputs?\b"
     r"(?! to\b)|(?:prints?|shows?|displays?|returns?|answers?|looks?) (?:like|something|this|the following)"
+    r"|folgendes sehen|ausgabe (?:ist|lautet|sollte|sieht)|(?:erwartete|beispiel)\w* ?ausgabe|dovresti vedere|vedrai|"
+    r"(?:output|risultato) (?:atteso|sarà|è)|siehst du (?:dann|nun|etwa)"
     r"|result(?:s)? (?:is|look|should)|(?:error|message)s?(?: \w+)? (?:is|looks?|reads?)|fails? with)"
 )
 BACK = re.compile(
@@ -75,15 +82,15 @@ class Found:
 def from_code(block: Block, prose: str, hints: Hints) -> Found:
     """Return the steps of a code block; ``prose`` is the text that leads to it."""
     if block.language in OTHER_PLATFORM:
-        return _none(block, SkipReason.OTHER_PLATFORM)
+        return _none(block, SkipReason.OTHER_PLATFORM, block.language)
     if block.language not in SHELL:
-        return _none(block, SkipReason.OTHER_LANGUAGE)
+        return _none(block, SkipReason.OTHER_LANGUAGE, block.language)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
     if block.language in UNTAGGED and (told := dialogue(block, hints)):
         return Found(steps=told)
     if is_shown(block, prose, hints):
-        return _none(block, SkipReason.OUTPUT)
+        return _none(block, SkipReason.OUTPUT, last_sentence(prose))
     return _script(block, prose, hints)
 
 
@@ -106,8 +113,10 @@ def is_shown(block: Block, prose: str, hints: Hints) -> bool:
     return bool(announced) and not _starts_known(block.text, hints)
 
 
-def _none(block: Block, reason: SkipReason) -> Found:
-    piece = Skipped(text=block.text, line=block.line, column=block.column, reason=reason)
+def _none(block: Block, reason: SkipReason, because: str) -> Found:
+    piece = Skipped(
+        text=block.text, line=block.line, column=block.column, reason=reason, because=because
+    )
     return Found(skipped=(piece,))
 
 
@@ -148,9 +157,15 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
         meant = known or goes_on
         goes_on = bool(_BROKEN_CONTINUATION.search(s.text))
         if not meant and _is_output(s.text, block, after_steps=bool(steps)):
-            reply = hints.reply_on(s.text) if steps else None
+            reply = hints.reply_on(s.text) if steps and "\n" not in s.text else None
             if reply is None:
-                piece = Skipped(text=s.text, line=line, column=at, reason=SkipReason.OUTPUT)
+                piece = Skipped(
+                    text=s.text,
+                    line=line,
+                    column=at,
+                    reason=SkipReason.OUTPUT,
+                    because="its first word is no known program, and it is not spelt like one",
+                )
                 skipped.append(piece)
             else:
                 steps.append(_typed_reply(*reply, line=line, column=at + s.text.rfind(reply[1])))
@@ -161,14 +176,14 @@ def _script(block: Block, prose: str, hints: Hints) -> Found:
                 line=line,
                 column=at,
                 confidence=0.95 if known and s.complete else 0.6,
-                reason=f"a line of a {block.language or 'plain'} code block",
+                rule=Rule.SCRIPT_LINE,
                 prose=prose,
                 expects_failure=bool(_FAILURE.search(s.comment)),
                 doubts=_doubts(s.text, complete=s.complete and block.closed),
                 placeholders=placeholders(s.text),
             )
         )
-    if typed:
+    if typed and steps:
         steps[-1] = replace(steps[-1], action=Session(program=steps[-1].action.text, lines=typed))
     return Found(steps=tuple(steps), skipped=tuple(skipped))
 
@@ -220,7 +235,7 @@ def _typed_reply(prompt: str, reply: str, *, line: int, column: int) -> AnswerSt
         line=line,
         column=column,
         confidence=0.9,
-        reason="typed after a question in the terminal",
+        rule=Rule.TERMINAL_REPLY,
     )
 
 
@@ -237,6 +252,7 @@ class _Terminal:
     output_line: int = 0
     session: SessionProgram | None = None
     typed: list[str] = field(default_factory=list)
+    deeper: bool = False  # in a shell that a command opened, whose prompt may be another one
 
     def read(self) -> Found:
         lines = self.block.text.split("\n")
@@ -255,7 +271,8 @@ class _Terminal:
     def _prompt(self, line: str) -> str:
         if m := _PROMPT.match(line):
             return m[0]
-        bare_root = self.block.language in _SESSION and not self._has_user_prompt()
+        rootish = self.deeper or not self._has_user_prompt()
+        bare_root = self.block.language in _SESSION and rootish
         if bare_root and (m := _ROOT_PROMPT.match(line)):
             return m[0] if self._is_command(line[m.end() :]) else ""
         return ""
@@ -283,21 +300,27 @@ class _Terminal:
         if first is None:
             return k
         self.session = self.hints.session_of(first.text)
+        still = self.deeper and first.text not in ("exit", "logout")
+        self.deeper = still or bool(_OPENS_SHELL.search(first.text))
         self.steps.append(
             AnswerStep(
                 action=Command(text=first.text if len(pieces) == 1 else text.rstrip()),
                 line=self.block.line + start,
                 column=self.block.column + len(prompt),
                 confidence=0.97,
-                reason="typed after a prompt",
+                rule=Rule.TERMINAL_PROMPT,
                 prose=self.prose,
                 repairs=(Repair.PROMPT_STRIPPED,),
                 expects_failure=bool(_FAILURE.search(pieces[-1].comment)),
-                doubts=_doubts(text, complete=first.complete),
+                doubts=(*_doubts(text, complete=first.complete), *self._doubts(prompt)),
                 placeholders=placeholders(text),
             )
         )
         return k
+
+    def _doubts(self, prompt: str) -> tuple[str, ...]:
+        root_or_remark = prompt.startswith("#") and self._has_user_prompt()
+        return ("`#` may be a prompt of root or begin a remark",) if root_or_remark else ()
 
     def _other(self, line: str, k: int) -> None:
         if not self.steps:
@@ -335,6 +358,7 @@ class _Terminal:
                     line=self.output_line,
                     column=self.block.column,
                     reason=SkipReason.OUTPUT,
+                    because="below what was typed after a prompt",
                 )
             )
         self.output, self.typed, self.output_line, self.session = [], [], 0, None
@@ -405,7 +429,7 @@ def goes_on(block: Block, prose: str, spec: SessionProgram, hints: Hints) -> Ans
         line=block.line,
         column=block.column,
         confidence=0.8,
-        reason="a block for the program that was left open",
+        rule=Rule.OPEN_PROGRAM,
         prose=prose,
         placeholders=placeholders(block.text),
     )
@@ -426,7 +450,7 @@ def session_from_lead(block: Block, prose: str, hints: Hints) -> AnswerStep | No
         line=block.line,
         column=block.column,
         confidence=0.8,
-        reason="a block for the program that the text before it names",
+        rule=Rule.NAMED_PROGRAM,
         prose=prose,
         placeholders=placeholders(block.text),
     )

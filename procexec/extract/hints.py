@@ -40,6 +40,8 @@ class Hints:
 
     def session_of(self, text: str) -> SessionProgram | None:
         """Return the session program that a command starts without giving it statements."""
+        if not any(spec.program in text for spec in self.sessions):
+            return None
         commands = parse(text).commands
         if len(commands) != 1 or not commands[0].argv:
             return None

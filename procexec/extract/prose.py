@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from procexec.extract.blocks import Block, Span
+from procexec.extract.blocks import Block, Span, codes
 from procexec.extract.editor import SAVE, editor_keys
 from procexec.extract.edits import edits_in, files_named
 from procexec.extract.hints import Hints
@@ -16,6 +16,7 @@ from procexec.model.step import (
     Input,
     Manual,
     Repair,
+    Rule,
     Skipped,
     SkipReason,
 )
@@ -25,7 +26,7 @@ _IMPERATIVE = re.compile(
     r"(?i)(?:\b(?:run|execute|use|type|enter|start|call|do|try|issue|invoke|launch|with|via|then|"
     r"first|next|finally|afterwards|by|check|verify|inspect|confirm|and|"
     r"esegui(?:re)?|usa|lancia|digita|scrivi|crea|verifica|controlla|con|poi|prima|quindi|infine|"
-    r"führen? sie|führe|starte|nutze|verwende|prüfe|gib|mit|dann|danach|zuerst|anschließend|und)"
+    r"führen? sie|führe|starte|nutze|verwende|prüfe|gib|mit|dann|danach|zuerst|anschließend|und|bitte|jetzt|heute|nun|ora|oggi)"
     r"|[:\u2014\u2013])[\s*_(,]*$"
 )
 _NEGATED = re.compile(
@@ -33,11 +34,24 @@ _NEGATED = re.compile(
     r"needn't|must not|should ?n[o']t|unlike|non|mai|evita|senza|invece di|anziché|"
     r"nicht|nie|niemals|vermeide|ohne|statt|anstatt|anstelle)\b[^.;:]*$"
 )
+_NEGATED_AFTER = re.compile(r"(?i)^\s*(?:\w+ )?(?:nicht|nie|niemals)\b[^.,;:]*\b(?:aus|ein)\b")
 _HISTORY = re.compile(
     r"(?i)\b(?:previously|used to|formerly|in the past|in older versions)\b[^.;:]*$"
     r"|\b(?:older|old|earlier|before)(?:\s+[\w.]+){0,3}\s*:\s*$"
+    r"|\b(?:früher|ehemals|in älteren versionen|bis version|in precedenza|versioni precedenti|una volta|un tempo)\b"
+    r"(?![^.;:]*\b(?:heute|jetzt|nun|oggi|ora|adesso)\b)[^.;:]*$"
 )
-_CONDITIONAL = re.compile(r"(?i)^\W*(?:if|in case|should you|unless)\b")
+_CONDITIONAL = re.compile(
+    r"(?i)^\W*(?:if|in case|should you|unless|falls|se|nel caso|qualora"
+    r"|(?:wenn|sollte)\b(?=[^,]*\b(?:fehl\w*|nicht|kein\w*)))\b"
+)
+_IF_WANTED = re.compile(
+    r"(?i)you (?:like|want|prefer)|\b(?:du|sie) (?:magst|möchtest?n?|willst|wollen)\b|\bse (?:vuoi|preferisci)\b"
+)
+_OPTIONAL = re.compile(
+    r"(?i)\boptional|\bif you like|\bif you want|\bfacoltativ|\bopzional|\bse (?:vuoi|preferisci)\b"
+    r"|\bwenn (?:du|sie) (?:magst|möchten|möchtest|willst|wollen)\b"
+)
 _LATER = re.compile(
     r"(?i)\b(?:later|to (?:undo|revert|roll ?back|cancel|abort|give up|start over|back out)|"
     r"when you are done|once you no longer)\b"
@@ -64,11 +78,11 @@ _DIRECTORY = re.compile(
 _REPLY_VERB = re.compile(
     r"(?i)(?<!should )(?<!will )(?<!would )(?<!must )(?<!to )"
     r"\b(?:type|enter|answer(?:ing)?|reply|say|respond|press|choose|pick|hit|give|confirm|input|"
-    r"leave|quit|exit|finish|close)\b"
+    r"leave|quit|exit|finish|close|digita|rispondi|premi|conferma|tippe|antworte|drücke|bestätige)\b"
 )
 _REPLY_LEAD = re.compile(
     r"(?i)(?:\b(?:type|enter|answer|reply|say|respond|press|choose|pick|hit|give|with|then|and|or|by|"
-    r"quit with|use|input|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
+    r"quit with|use|input|digita|rispondi|premi|con|tippe|antworte|drücke|bestätige|mit|(?:the|this|your) (?:\w+ )?(?:pass ?phrase|password|pin|value|text)|again)"
     r"|[:\u2192])\s*[\"'(]?$"
 )
 _TIMES = re.compile(
@@ -79,7 +93,8 @@ _PRESS_ENTER = re.compile(r"(?i)\b(?:press|hit)\s+(?:the\s+)?(?:enter|return)\b"
 _DEFAULT = re.compile(r"(?i)\b(?:accept|default|skip|leave|empty|just press)\b")
 _MANUAL_HEAD = re.compile(
     r"(?i)^\W*(?:[\w ]{1,20} [–—-] |[\w ]{1,20}: )?(?:then |next,? |now |finally,? )?(?:open|click|select|go to|navigate to|tap|log ?in|sign ?in|"
-    r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact)\b"
+    r"scroll|drag|toggle|tick|untick|plug|unplug|scan|restart your|reboot|ask your|contact|"
+    r"öffne|klicke?|wähle|gehe? (?:zu|auf|in)|melde|logge|apri|clicca|seleziona|vai (?:a|su|in|nel\w*)|accedi|riavvia)\b"
 )
 _BY_HAND = re.compile(
     r"(?i)^\W*(?:then |next,? |now |finally,? )?(?:write|define|register|implement|configure|adjust|edit|update)\b"
@@ -87,7 +102,8 @@ _BY_HAND = re.compile(
 )
 _GUI = re.compile(
     r"(?i)\b(?:web ?(?:panel|console|site|interface|page|ui)|browser|dashboard|control panel|portal|"
-    r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui)\b|\b(?:ctrl|cmd|shift)\+"
+    r"vs ?code|visual studio|pycharm|menu|button|dialog|settings page|tab|gui|"
+    r"einstellungen|schaltfläche|menü|fenster|oberfläche|impostazioni|pulsante|pannello|finestra|scheda)\b|\b(?:ctrl|cmd|shift)\+"
 )
 _LOOKS = re.compile(
     r"(?i)^\W*(?:then |now |next,? |finally,? )?(?:open|visit|go to|browse to|navigate to)\b"
@@ -103,9 +119,14 @@ _EDITED_BY_HAND = re.compile(
     rf"|^\W*(?:then |now |next,? )?(?:edit|open|modify)\s+(?:the file |the |your )?`?(?-i:{_FILE})`?[\s,].*"
     r"\b(?:add|append|insert|change|replace|set|remove|delete|uncomment|fix)\b"
     r"|^\W*(?:then |now |next,? )?(?:open|go to|visit|log ?in|sign ?in|in)\b.*\b(?:click|tap|tick|press|select|choose)\b"
+    r"|^(?=.*`)\W*(?:\w+ )?(?:ändere|ersetze|füge|trage|ergänze|entferne|bearbeite|kommentiere|"
+    r"cambia|modifica|sostituisci|aggiungi|rimuovi|inserisci|imposta)\b"
+    r"|^(?=.*`).*\b(?:einfügen|eintragen|ändern|ersetzen|hinzufügen|ergänzen|entfernen|bearbeiten|"
+    r"(?:e|poi) (?:aggiungi|inserisci|modifica|cambia|rimuovi))\b"
 )
 _NOT_NOW = re.compile(
-    r"(?i)^\W*(?:if|in case|should you|unless|later)\b|\b(?:opens|instead of|do ?n[o']t|never)\b"
+    r"(?i)^\W*(?:if|in case|should you|unless|later|falls|wenn|se)\b"
+    r"|\b(?:opens|instead of|do ?n[o']t|never|nicht|niemals|non|mai)\b"
 )
 _FULL_STOP = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])(?:\s+|$)")
 _TICK_BOX = re.compile(r"^\[[ xX]\] ")
@@ -119,14 +140,21 @@ _UNDOES = re.compile(
     r"|^\W*(?:to )?(?:undo|revert|roll ?back|cancel|abort)[\s*_:]*$"
     r"|^\W*if (?:you|ever)\b[^.]*\b(?:undo|revert|cancel|abort|roll ?back|go back)\b"
     r"|\b(?:made a mistake|changed? your mind|(?:goes|went) wrong)\b"
+    r"|^\W*(?:zum (?:rückgängig|zurück)\w*|um (?:das|dies|es|alles)\b[^.]*\b(?:rückgängig|zurück)\w*|"
+    r"per (?:annullare|tornare indietro|ripristinare|disfare))\b"
 )
 _ABOUT_ITS_CODE = re.compile(r"`[^`]+`.*\.[\s*_]*$")
 _FORBIDDEN = re.compile(
     r"(?i)\b(?:do ?n[o']t|never|must not|should ?n[o']t|avoid)\s+(?:ever |just |simply |try to )*"
     r"(?:run|use|execut|type|enter|call|copy|past|do)(?:e|ing|ning)?\b"
+    r"|\b(?:führe?n?|gib|verwende|nutze|kopiere|nimm)\b[^.:]{0,40}\b(?:nicht|nie|niemals)\b"
+    r"|\b(?:nicht|nie|niemals) (?:ausführen|eingeben|kopieren|verwenden|nutzen)\b"
+    r"|\b(?:non|mai|evita di) (?:esegui|usa|lancia|digita|copia)\w*"
 )
 _IF_IT_FAILS = re.compile(
     r"(?i)^\W*(?:if|in case|should)\b[^,:]*\b(?:fails?|failed|wrong|error\w*|does ?n[o']t work|trouble)\b"
+    r"|^\W*(?:falls|wenn|sollte)\b[^,:]*\b(?:fehl\w*|schief\w*|nicht (?:klappt|funktioniert|geht))\b"
+    r"|^\W*(?:se|nel caso)\b[^,:]*\b(?:errore|non funziona|fallisce|va male)\b"
 )
 
 
@@ -188,21 +216,20 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
     if _is_reply_table(block) and context.last is not None:
         for k, row in enumerate(block.rows[1:], 2):
             reply = row[1].strip()
-            code = re.search(r"`([^`]*)`", reply)
-            keys = "" if _PRESS_ENTER.search(reply) and not code else (code[1] if code else reply)
+            typed = next(iter(codes(reply)), "" if _PRESS_ENTER.search(reply) else reply)
             yield AnswerStep(
-                action=Input(keys=(keys + "\r",), prompt=row[0].replace("`", "").strip()),
+                action=Input(keys=(typed + "\r",), prompt=row[0].replace("`", "").strip()),
                 line=block.line + k,
                 column=1,
                 confidence=0.9,
-                reason="a row of a table of prompts and replies",
+                rule=Rule.REPLY_TABLE,
                 prose=" | ".join(row),
             )
         return
     numbered = block.rows and _STEP_HEADER.match(block.rows[0][0].strip(" *"))
     for k, row in enumerate(block.rows[1:], 2):
         for cell in row:
-            for code in re.findall(r"`([^`]+)`", cell):
+            for code in map(str.strip, codes(cell)):
                 if not _is_command(code, hints):
                     continue
                 line = block.line + k
@@ -212,7 +239,7 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                         line=line,
                         column=1,
                         confidence=0.8,
-                        reason="a row of a table of steps",
+                        rule=Rule.STEP_TABLE,
                         prose=" | ".join(row),
                         placeholders=placeholders(code),
                     )
@@ -220,21 +247,32 @@ def from_table(block: Block, context: Context, hints: Hints) -> Iterator[AnswerS
                     yield Skipped(text=code, line=line, column=1, reason=SkipReason.MENTION)
 
 
-def why_not_run(lead: str) -> SkipReason | None:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Why something is left out, and the words that say so."""
+
+    reason: SkipReason
+    because: str = ""
+
+
+def why_not_run(lead: str) -> Left | None:
     """Return why a block is not to be run, as the sentence that leads to it says, or None.
 
-    A sentence that ends behind code of its own forbids that code, not the block below it.
+    A sentence that ends behind code of its own is about that code, not the block below it.
     """
-    if _FORBIDDEN.search(lead) and not _ABOUT_ITS_CODE.search(lead):
-        return SkipReason.NEGATED
-    if _HISTORY.search(lead.rstrip(" :")):
-        return SkipReason.HISTORY
-    return SkipReason.CONDITIONAL if _IF_IT_FAILS.match(lead) else None
+    if _ABOUT_ITS_CODE.search(lead):
+        return None
+    if m := _FORBIDDEN.search(lead):
+        return Left(SkipReason.NEGATED, m[0])
+    if m := _HISTORY.search(lead.rstrip(" :")):
+        return Left(SkipReason.HISTORY, m[0])
+    return Left(SkipReason.CONDITIONAL, m[0]) if (m := _IF_IT_FAILS.match(lead)) else None
 
 
-def undoes(lead: str) -> bool:
-    """Tell whether a sentence leads to what takes back the steps before it."""
-    return bool(_UNDOES.search(lead))
+def undoes(lead: str) -> Left | None:
+    """Return why a block is for later: its sentence leads to what takes back the steps before it."""
+    m = _UNDOES.search(lead)
+    return Left(SkipReason.LATER, m[0]) if m else None
 
 
 def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[AnswerStep]:
@@ -254,7 +292,7 @@ def _typed_in_editor(block: Block, context: Context, hints: Hints) -> Iterator[A
                 line=place.line,
                 column=place.column,
                 confidence=0.8,
-                reason="an edit in the editor that the last command opened",
+                rule=Rule.EDITOR_KEYS,
                 prose="".join(s.text for s in spans).strip(),
                 repairs=(Repair.KEYS_FROM_PROSE,),
             )
@@ -309,13 +347,13 @@ def _step_of(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped | None:
     if context.session is not None and _is_typed(s, block, hints):
-        return _input(s, (s.span.text + "\r",), "typed into the program that was started")
+        return _input(s, (s.span.text + "\r",), Rule.TYPED_INTO_PROGRAM)
     if _is_directory(s, hints):
         return _directory(s)
     if _is_command(s.span.text, hints):
         return _command_or_mention(s, block, last, context, hints)
     if (last is not None or context.before_code) and (keys := _reply(s)) is not None:
-        return _input(s, keys, "a reply to a prompt")
+        return _input(s, keys, Rule.TOLD_REPLY)
     return None
 
 
@@ -330,22 +368,28 @@ def _is_typed(s: _Sentence, block: Block, hints: Hints) -> bool:
 def _command_or_mention(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped:
-    reason = _why_not(s, last)
-    if reason is None and context.leads_to_code and hints.session_of(s.span.text) is None:
-        reason = SkipReason.MENTION
-    if reason is None and not (_is_told(s, block) or _is_opened(s, hints)):
-        reason = SkipReason.MENTION
-    if reason is not None:
-        return Skipped(text=s.span.text, line=s.span.line, column=s.span.column, reason=reason)
+    left = _why_not(s, last)
+    if left is None and context.leads_to_code and hints.session_of(s.span.text) is None:
+        left = Left(SkipReason.MENTION, "the block below says it in full")
+    if left is None and not (_is_told(s, block) or _is_opened(s, hints)):
+        left = Left(SkipReason.MENTION, s.whole.strip())
+    if left is not None:
+        return Skipped(
+            text=s.span.text,
+            line=s.span.line,
+            column=s.span.column,
+            reason=left.reason,
+            because=left.because.strip(),
+        )
     bare = len(s.span.text.split()) == 1
     return AnswerStep(
         action=Command(text=s.span.text.strip()),
         line=s.span.line,
         column=s.span.column,
         confidence=0.7 if bare else 0.9,
-        reason="code in a sentence that tells to run it",
+        rule=Rule.TOLD_TO_RUN,
         prose=s.whole,
-        optional=bool(re.search(r"(?i)\boptional|\bif you like|\bif you want", s.whole)),
+        optional=bool(_OPTIONAL.search(s.whole)),
         expects_failure=bool(
             re.search(r"(?i)\b(?:should|will) (?:fail|answer:? ?no such)", s.after)
         ),
@@ -353,19 +397,17 @@ def _command_or_mention(
     )
 
 
-def _why_not(s: _Sentence, last: AnswerStep | None) -> SkipReason | None:
-    if _NEGATED.search(s.before):
-        return SkipReason.NEGATED
-    if _HISTORY.search(s.before):
-        return SkipReason.HISTORY
-    if last is not None and _LATER.search(s.before):
-        return SkipReason.LATER
-    if (
-        last is not None
-        and _CONDITIONAL.match(s.before)
-        and not re.search(r"(?i)you (?:like|want|prefer)", s.whole)
-    ):
-        return SkipReason.CONDITIONAL
+def _why_not(s: _Sentence, last: AnswerStep | None) -> Left | None:
+    forbids = _FORBIDDEN.search(s.before) if s.before.rstrip(" *_").endswith(":") else None
+    if m := forbids or _NEGATED.search(s.before) or _NEGATED_AFTER.match(s.after):
+        return Left(SkipReason.NEGATED, m[0])
+    if m := _HISTORY.search(s.before):
+        return Left(SkipReason.HISTORY, m[0])
+    if last is not None and (m := _LATER.search(s.before)):
+        return Left(SkipReason.LATER, m[0])
+    conditional = _CONDITIONAL.match(s.before)
+    if last is not None and conditional and not _IF_WANTED.search(s.whole):
+        return Left(SkipReason.CONDITIONAL, s.before)
     return None
 
 
@@ -399,7 +441,7 @@ def _is_opened(s: _Sentence, hints: Hints) -> bool:
 
 def _is_command(text: str, hints: Hints) -> bool:
     script = parse(text)
-    if not script.commands or "\n" in text or text.startswith("["):
+    if not script.commands or "\n" in text or text.strip().startswith("["):
         return False
     argv = script.commands[0].argv
     if not argv:
@@ -422,7 +464,7 @@ def _directory(s: _Sentence) -> AnswerStep:
         line=s.span.line,
         column=s.span.column,
         confidence=0.8,
-        reason="a sentence that tells to change the directory",
+        rule=Rule.TOLD_TO_CHANGE_DIRECTORY,
         prose=s.whole,
         repairs=(Repair.DIRECTORY_FROM_PROSE,),
         placeholders=placeholders(s.span.text),
@@ -448,13 +490,13 @@ def _repeated(step: AnswerStep, s: _Sentence) -> Iterator[AnswerStep]:
         yield from [step] * times
 
 
-def _input(s: _Sentence, keys: tuple[str, ...], reason: str) -> AnswerStep:
+def _input(s: _Sentence, keys: tuple[str, ...], rule: Rule) -> AnswerStep:
     return AnswerStep(
         action=Input(keys=keys, prompt=_quoted_prompt(s.before) or _prompt_in(s.before)),
         line=s.span.line,
         column=s.span.column,
         confidence=0.8,
-        reason=reason,
+        rule=rule,
         prose=s.whole,
         repairs=(Repair.KEYS_FROM_PROSE,),
     )
@@ -492,7 +534,7 @@ def _edits(block: Block, context: Context) -> Iterator[AnswerStep]:
                 line=spans[0].line,
                 column=spans[0].column,
                 confidence=0.7,
-                reason="a sentence that tells to edit a file",
+                rule=Rule.TOLD_TO_EDIT,
                 prose=text,
             )
 
@@ -506,11 +548,11 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
             line=block.line,
             column=block.column,
             confidence=0.6,
-            reason="tells to accept a default",
+            rule=Rule.DEFAULT_REPLY,
             prose=text,
         )
         return
-    for sentence in _SENTENCE.split(text):
+    for sentence, line, column in _placed_sentences(block):
         leads_on = sentence.rstrip(" *_").endswith(":")
         told = (plain and (block.ordered or "Then open" in sentence)) or _GUI.search(sentence)
         by_hand = _BY_HAND.match(sentence) and block.ordered and plain and not context.before_code
@@ -518,9 +560,28 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
         if by_hand or (_MANUAL_HEAD.match(sentence) and told and not leads_on and not looks):
             yield AnswerStep(
                 action=Manual(text=sentence.strip()),
-                line=block.line,
-                column=block.column,
+                line=line,
+                column=column,
                 confidence=0.6,
-                reason="an instruction that no command carries out",
+                rule=Rule.BY_HAND,
                 prose=sentence.strip(),
             )
+
+
+def _placed_sentences(block: Block) -> Iterator[tuple[str, int, int]]:
+    """Yield the sentences of a block, each with its line and column."""
+    text = block.prose
+    starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
+    ends = [*(m.start() for m in _SENTENCE.finditer(text)), len(text)]
+    for start, end in zip(starts, ends, strict=True):
+        yield text[start:end], *_place_of(block, start)
+
+
+def _place_of(block: Block, offset: int) -> tuple[int, int]:
+    """Return the line and column of a place in a block's prose."""
+    for span in block.spans:
+        width = len(span.text) + 2 * span.code
+        if offset < width:
+            return span.line, span.column + max(offset - span.code, 0)
+        offset -= width
+    return block.line, block.column

@@ -1,5 +1,6 @@
 """Answer beside procedure: moves, their labels and cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,6 +29,24 @@ class Label(StrEnum):
     CHECK = "check"
     MISSING = "missing"
     SKIPPED = "skipped"
+
+    @property
+    def meaning(self) -> str:
+        """The rule that gives the label, in words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS: dict[Label, str] = {
+    Label.MATCHED: "the same command, values and placeholders set aside",
+    Label.VARIANT: "the same but for options that change nothing",
+    Label.PARAPHRASE: "the same in other words",
+    Label.OTHER_VERSION: "as documented for another version",
+    Label.SUBSTITUTED: "the same command with something that matters different",
+    Label.EXTRA: "nothing is documented for it",
+    Label.CHECK: "nothing is documented for it, and it only looks",
+    Label.MISSING: "required, and nothing stands for it",
+    Label.SKIPPED: "not required, and nothing stands for it",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +80,20 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """A documented atom that an answer's atom could stand for.
+
+    ``dearer`` is what the whole alignment would cost more with it; None: chosen, or impossible.
+    """
+
+    atom: int
+    node: str
+    candidate: Candidate
+    chosen: bool
+    dearer: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
     """An optimal alignment of an answer's atoms to a documented procedure.
 
@@ -77,3 +110,13 @@ class Alignment:
     violations: tuple[tuple[str, str], ...] = ()
     optimal: bool = True
     gap: int = 0
+
+
+def contradictions(items: Sequence[Considered]) -> dict[str, tuple[str, ...]]:
+    """Return the free values that the chosen candidates bind to more than one text."""
+    bound: dict[str, list[str]] = {}
+    for item in items:
+        for name, value in item.candidate.bindings if item.chosen else ():
+            bound.setdefault(name, []).append(value)
+    several = {name: tuple(dict.fromkeys(values)) for name, values in bound.items()}
+    return {name: values for name, values in several.items() if len(values) > 1}

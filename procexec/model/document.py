@@ -247,18 +247,26 @@ class Unsafe(Document, frozen=True):
 
 
 class OptionSpec(Document, frozen=True):
-    """An option of a command: all its spellings, whether it takes a value, whether it matters."""
+    """An option of a command: all its spellings, whether it takes a value, whether it matters.
+
+    ``means``: the options of the same command that it stands for.
+    """
 
     names: Annotated[tuple[str, ...], Meta(min_length=1)]
     value: bool = False
     benign: bool = False
     repeatable: bool = False
+    means: tuple[str, ...] = ()
 
 
 class CommandSpec(Document, frozen=True):
     """The option table of one program or sub-command.
 
     ``read_only``: the command changes nothing. ``commutative``: the order of operands is free.
+    ``same_as``: the sub-commands, from the program, that it is another name of. ``default``: the
+    sub-command that is meant where none is named. ``words``: other names of the first operand.
+    ``operands_end_options``: what looks like an option behind an operand is none of its own.
+    ``bundled``: the first word may be options without their dash.
     """
 
     options: tuple[OptionSpec, ...] = ()
@@ -267,6 +275,11 @@ class CommandSpec(Document, frozen=True):
     read_only: bool = False
     commutative: bool = False
     long_single_dash: bool = False
+    same_as: tuple[str, ...] = ()
+    default: str = ""
+    words: dict[str, str] = field(default_factory=dict)
+    operands_end_options: bool = False
+    bundled: bool = False
 
 
 class Grant(Document, frozen=True):

@@ -56,6 +56,7 @@ class Code(StrEnum):
     OPEN_QUESTION = "PX304"
     NO_STEPS = "PX305"
     AMBIGUOUS_EDIT = "PX306"
+    UNKNOWN_PROCEDURE = "PX307"
     TEST_BED = "PX401"
 
     @property

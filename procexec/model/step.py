@@ -114,6 +114,53 @@ class Repair(StrEnum):
     KEYS_FROM_PROSE = "keys-from-prose"
 
 
+class Rule(StrEnum):
+    """The rule that made something a step. Where each stands: docs/reading.md."""
+
+    EDIT_TOLD = "edit-told"
+    SCRIPT_LINE = "script-line"
+    TERMINAL_REPLY = "terminal-reply"
+    TERMINAL_PROMPT = "terminal-prompt"
+    OPEN_PROGRAM = "open-program"
+    NAMED_PROGRAM = "named-program"
+    ONLY_MENTIONS = "only-mentions"
+    REPLY_TABLE = "reply-table"
+    STEP_TABLE = "step-table"
+    EDITOR_KEYS = "editor-keys"
+    TOLD_TO_RUN = "told-to-run"
+    TOLD_TO_CHANGE_DIRECTORY = "told-to-change-directory"
+    TOLD_TO_EDIT = "told-to-edit"
+    DEFAULT_REPLY = "default-reply"
+    BY_HAND = "by-hand"
+    TYPED_INTO_PROGRAM = "typed-into-program"
+    TOLD_REPLY = "told-reply"
+
+    @property
+    def meaning(self) -> str:
+        return _RULES[self]
+
+
+_RULES: dict[Rule, str] = {
+    Rule.EDIT_TOLD: "a change of a file that prose and code tell",
+    Rule.SCRIPT_LINE: "a line of a code block that is for a shell",
+    Rule.TERMINAL_REPLY: "typed after a question in the terminal",
+    Rule.TERMINAL_PROMPT: "typed after a prompt",
+    Rule.OPEN_PROGRAM: "a block for the program that was left open",
+    Rule.NAMED_PROGRAM: "a block for the program that the text before it names",
+    Rule.ONLY_MENTIONS: "a command that is mentioned in an answer without any other step",
+    Rule.REPLY_TABLE: "a row of a table of prompts and replies",
+    Rule.STEP_TABLE: "a row of a table of steps",
+    Rule.EDITOR_KEYS: "an edit in the editor that the last command opened",
+    Rule.TOLD_TO_RUN: "code in a sentence that tells to run it",
+    Rule.TOLD_TO_CHANGE_DIRECTORY: "a sentence that tells to change the directory",
+    Rule.TOLD_TO_EDIT: "a sentence that tells to edit a file",
+    Rule.DEFAULT_REPLY: "tells to accept a default",
+    Rule.BY_HAND: "an instruction that no command carries out",
+    Rule.TYPED_INTO_PROGRAM: "typed into the program that was started",
+    Rule.TOLD_REPLY: "a reply to a prompt",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStep:
     """One action of an answer, with its place in the Markdown (line and column from 1).
@@ -125,7 +172,7 @@ class AnswerStep:
     line: int
     column: int
     confidence: float
-    reason: str
+    rule: Rule
     prose: str = ""
     output: str = ""
     repairs: tuple[Repair, ...] = ()
@@ -148,15 +195,33 @@ class SkipReason(StrEnum):
     LATER = "later"
     OTHER_LANGUAGE = "other-language"
 
+    @property
+    def meaning(self) -> str:
+        return _SKIP_REASONS[self]
+
+
+_SKIP_REASONS: dict[SkipReason, str] = {
+    SkipReason.OUTPUT: "shown, not typed",
+    SkipReason.OTHER_PLATFORM: "for another platform",
+    SkipReason.NEGATED: "the text says not to run it",
+    SkipReason.ALTERNATIVE: "another way to do what the steps before it do",
+    SkipReason.MENTION: "no sentence tells to run it",
+    SkipReason.HISTORY: "how it was done in the past",
+    SkipReason.CONDITIONAL: "only for a case that may not come",
+    SkipReason.LATER: "takes back what was done, or is for another time",
+    SkipReason.OTHER_LANGUAGE: "no shell reads this language, and no file is named",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A piece of an answer that was considered and is not a step."""
+    """A piece of an answer that was considered and is not a step; ``because`` of these words."""
 
     text: str
     line: int
     column: int
     reason: SkipReason
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

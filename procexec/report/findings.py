@@ -27,6 +27,7 @@ _TELLING = (
     Code.OPEN_QUESTION,
     Code.NO_STEPS,
     Code.RISKY_STEP,
+    Code.UNKNOWN_PROCEDURE,
 )
 
 

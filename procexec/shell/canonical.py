@@ -27,6 +27,8 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "winpty": frozenset(),
 }
 _HARMLESS_TARGETS = frozenset(["/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty"])
+_MANY = 10  # sub-commands, from which a program does nothing without one
+_COMMAND_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -39,7 +41,7 @@ def canonical(command: SimpleCommand, overrides: Mapping[str, CommandSpec]) -> C
     walk.read(argv[1:])
     return Canonical(
         path=tuple(walk.path),
-        options=tuple(sorted((name, tuple(values)) for name, values in walk.options.items())),
+        options=tuple(sorted(walk.final_options().items())),
         operands=walk.final_operands(),
         benign=frozenset(walk.benign),
         read_only=walk.read_only,
@@ -110,15 +112,38 @@ class _Walk:
 
     def read(self, argv: list[str]) -> None:
         self._enter_alias_path()
-        rest = iter(argv)
+        rest = iter(self._unbundled(argv))
         only_operands = False
         for token in rest:
+            only_operands = only_operands or self._past_options
             if only_operands or token == "-" or not token.startswith("-"):
                 self._operand(token, may_be_command=not only_operands)
             elif token == "--":
                 only_operands = True
             else:
                 self._option(token, rest)
+        self._enter_default()
+
+    @property
+    def _past_options(self) -> bool:
+        ends = bool(self.tables) and self.tables[-1].operands_end_options
+        return ends and bool(self.operands)
+
+    def _unbundled(self, argv: list[str]) -> list[str]:
+        """Put the dash before options that go without one; their values follow in their order."""
+        bundled = bool(self.tables) and self.tables[-1].bundled and bool(argv)
+        if not bundled or not argv[0].isalpha() or not all(self._find("-" + c) for c in argv[0]):
+            return argv
+        rest = iter(argv[1:])
+        spelt: list[str] = []
+        for letter in argv[0]:
+            spec = self._find("-" + letter)
+            spelt += ["-" + letter, *([next(rest, "")] if spec and spec.value else [])]
+        return [*spelt, *rest]
+
+    def _enter_default(self) -> None:
+        if self.tables and self.tables[-1].default and not self.operands:
+            self._enter(self.tables[-1].default, extend=True)
 
     def _enter_alias_path(self) -> None:
         for name in self.path[1:]:
@@ -127,7 +152,16 @@ class _Walk:
     def _operand(self, token: str, *, may_be_command: bool) -> None:
         if may_be_command and not self.operands and self._enter(token, extend=True):
             return
+        if may_be_command and self._names_unknown_command(token):
+            self.path.append(token)
+            self.tables.append(CommandSpec())
+            return
         self.operands.append(token)
+
+    def _names_unknown_command(self, token: str) -> bool:
+        """Tell whether a word stands where programs of many sub-commands have one."""
+        many = len(self.tables) == 1 and len(self.tables[0].commands) >= _MANY
+        return many and not self.operands and bool(_COMMAND_NAME.fullmatch(token))
 
     def _enter(self, token: str, *, extend: bool = False) -> bool:
         if not self.tables:
@@ -137,8 +171,15 @@ class _Walk:
                 self.tables.append(command)
                 if extend:
                     self.path.append(name)
+                if command.same_as:
+                    self._enter_same(command.same_as)
                 return True
         return False
+
+    def _enter_same(self, names: tuple[str, ...]) -> None:
+        del self.path[1:], self.tables[1:]
+        for name in names:
+            self._enter(name, extend=True)
 
     def _find(self, name: str) -> OptionSpec | None:
         return next((o for t in reversed(self.tables) if (o := option(t, name))), None)
@@ -179,6 +220,10 @@ class _Walk:
             self._add(spec, "-" + letter, None)
 
     def _add(self, spec: OptionSpec | None, name: str, value: str | None) -> None:
+        for meant in spec.means if spec else ():
+            self._add(self._find(meant), meant, value)
+        if spec and spec.means:
+            return
         name = longest_name(spec) if spec else name
         self.options.setdefault(name, [])
         if value is not None:
@@ -186,8 +231,20 @@ class _Walk:
         if spec and spec.benign:
             self.benign.add(name)
 
+    def final_options(self) -> dict[str, tuple[str, ...]]:
+        """Return the options by their longest names, as the tables of all sub-commands tell them."""
+        named: dict[str, tuple[str, ...]] = {}
+        for name, values in self.options.items():
+            spec = self._find(name)
+            longest = longest_name(spec) if spec and not spec.means else name
+            named[longest] = (*named.get(longest, ()), *values)
+        return named
+
     def final_operands(self) -> tuple[str, ...]:
         words = [_same_path(word) for word in self.operands]
+        if words:
+            names = {short: name for table in self.tables for short, name in table.words.items()}
+            words[0] = names.get(words[0], words[0])
         if self.tables and self.tables[-1].commutative:
             words.sort()
         return tuple(words)

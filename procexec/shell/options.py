@@ -74,4 +74,9 @@ def _merge(shipped: CommandSpec, own: CommandSpec) -> CommandSpec:
         read_only=own.read_only or shipped.read_only,
         commutative=own.commutative or shipped.commutative,
         long_single_dash=own.long_single_dash or shipped.long_single_dash,
+        same_as=own.same_as or shipped.same_as,
+        default=own.default or shipped.default,
+        words={**shipped.words, **own.words},
+        operands_end_options=own.operands_end_options or shipped.operands_end_options,
+        bundled=own.bundled or shipped.bundled,
     )

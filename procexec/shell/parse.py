@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import tree_sitter
 import tree_sitter_bash
@@ -69,6 +69,9 @@ class Script:
     complete: bool
 
 
+_SHORT = 1000  # characters of a text whose commands are remembered, so that memory stays flat
+
+
 @cache
 def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
@@ -85,6 +88,16 @@ def _root(source: str) -> tree_sitter.Node:
 
 def parse(text: str) -> Script:
     """Return the simple commands of shell text, in order. Never raises."""
+    return _remembered(text) if len(text) <= _SHORT else _parsed(text)
+
+
+@lru_cache(maxsize=512)
+def _remembered(text: str) -> Script:
+    """An answer's commands are looked at from many sides, each time as the same text."""
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Script:
     lifted = _lift_heredocs(_mask_placeholders(text))
     walk = _walk(text, lifted)
     root = _root(walk.text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from procexec.extract.extraction import extract
@@ -28,6 +28,7 @@ from procexec.model.step import (
 from procexec.read.sandboxes import read_sandboxes
 from procexec.trial import hints_of
 from tests.golden import DATA, Golden
+from tests.markdown import ANSWERS, stands_there
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((DATA / "extract").glob("*.md"))
@@ -96,6 +97,14 @@ def _skipped(piece: Skipped) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_other_line_ends_give_the_same_steps(path: Path, end: str) -> None:
+    markdown = path.read_bytes().decode()
+
+    assert extracted(markdown.replace("\r\n", "\n").replace("\n", end)) == extracted(markdown)
+
+
 # --- rules, one by one ------------------------------------------------------------------------
 
 
@@ -121,6 +130,49 @@ def test_a_block_that_is_warned_of_is_no_step(sentence: str) -> None:
 )
 def test_a_block_that_is_not_warned_of_is_a_step(sentence: str) -> None:
     assert commands(f"{sentence}\n\n```bash\nwidgetctl init\n```\n") == ["widgetctl init"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "texts"),
+    [
+        ("Do not run this: `widgetctl destroy`.", []),
+        ("Never type: `widgetctl destroy`", []),
+        ("You do not need root: `widgetctl list`", ["widgetctl list"]),
+        ("Esegui, ma non come root: `widgetctl list`", ["widgetctl list"]),
+    ],
+)
+def test_what_forbids_may_end_with_a_colon(sentence: str, texts: list[str]) -> None:
+    assert commands(sentence) == texts
+
+
+@pytest.mark.parametrize("mark", ["9. ", "9.  ", "10. ", "10.  ", "100. ", "- ", "-   "])
+@pytest.mark.parametrize("indent", [2, 3, 4, 5])
+def test_a_fence_below_an_item_is_a_fence_however_far_it_is_indented(
+    mark: str, indent: int
+) -> None:
+    blanks = " " * indent
+    markdown = f"{mark}Next:\n\n{blanks}```bash\n{blanks}widgetctl a\n{blanks}```\n\n{mark}Last:\n\n{blanks}`widgetctl b`"
+
+    assert commands(markdown)[0] == "widgetctl a"
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\x0c", "\u2003", "\u00a0\n\x0c"])
+def test_lines_of_other_blanks_count_as_lines(blank: str) -> None:
+    (step,) = extracted(f"{blank}\nRun `widgetctl a`.").steps
+
+    assert (step.line, step.column) == (2 + blank.count("\n"), 6)
+
+
+def test_a_script_for_another_platform_is_no_part_of_the_file_that_was_named() -> None:
+    assert commands("Add `x.log` to `.gitignore`.\n\nDone.\n\n```powershell\ngci\n```") == [
+        "edit .gitignore: where it fits"
+    ]
+
+
+def test_a_sentence_with_its_own_code_says_nothing_of_the_block_below() -> None:
+    markdown = "Go on.\n\n```bash\nwidgetctl a\n```\n\nIf it fails, run `widgetctl b`.\n\n```bash\nwidgetctl c\n```"
+
+    assert commands(markdown) == ["widgetctl a", "widgetctl c"]
 
 
 @pytest.mark.parametrize(
@@ -193,18 +245,53 @@ def test_line_ends_do_not_matter(end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "markdown",
+    ("markdown", "texts"),
     [
-        pytest.param(
-            "```console\n$ docker exec -it web sh\n# nginx -t\n```\n",
-            id="root-shell-in-a-container",
+        (
+            "```console\n$ run -it web sh\n# nginx -t\n# it says ok\n```",
+            ["run -it web sh", "nginx -t"],
         ),
-        pytest.param("<pre>widgetctl start\nwidgetctl list</pre>\n", id="html"),
+        (
+            "```console\n$ sudo -i\n# apt-get update\nok\n# exit\n$ ls\n# apt-get is no prompt\n```",
+            ["sudo -i", "apt-get update", "exit", "ls"],
+        ),
+        ("```console\n$ ls\n# nginx -t\n```", ["ls"]),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="not followed yet")
-def test_more_than_one_step_is_found(markdown: str) -> None:
-    assert len(extracted(markdown).steps) > 1
+def test_a_hash_is_a_prompt_in_a_shell_that_a_command_opened(
+    markdown: str, texts: list[str]
+) -> None:
+    assert commands(markdown) == texts
+
+
+def test_that_a_hash_may_begin_a_remark_is_a_doubt() -> None:
+    first, second = extracted("```console\n$ sudo -i\n# apt-get update\n```").steps
+
+    assert (first.doubts, second.doubts) == (
+        (),
+        ("`#` may be a prompt of root or begin a remark",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("<pre>widgetctl start\nwidgetctl list</pre>", ["widgetctl start", "widgetctl list"]),
+        (
+            '<pre class="x"><code class="language-sh">cd a &amp;&amp; ls\n</code></pre>',
+            ["cd a && ls"],
+        ),
+        ("<pre><b>$</b> cd <span>a</span>\nok</pre>", ["cd a"]),
+        ('<pre><code class="language-json">cd a</code></pre>', []),
+        ("- x:\n\n  <pre>\n  $ cd a\n\n  $ ls\n  </pre>", ["cd a", "ls"]),
+        ("You should see:\n\n<pre>ready in 3 s</pre>", []),
+        ("<pre>cd cut-off", ["cd cut-off"]),
+        ("Run <code>cd a</code>, then <kbd>ls -l</kbd>.", ["cd a", "ls -l"]),
+        ("<details><summary>Do not run `ls -l`</summary></details>", []),
+    ],
+)
+def test_code_that_html_marks_is_code(markdown: str, texts: list[str]) -> None:
+    assert commands(markdown) == texts
 
 
 # --- laws -------------------------------------------------------------------------------------
@@ -239,7 +326,7 @@ MARKDOWN = st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=80)
 
 
 @settings(max_examples=200, deadline=2000)
-@given(MARKDOWN)
+@given(ANSWERS | MARKDOWN)
 def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
     found = extracted(markdown)
 
@@ -250,31 +337,43 @@ def test_any_text_is_read_and_every_place_exists(markdown: str) -> None:
         assert place.column >= 1
 
 
-@settings(max_examples=150, deadline=2000)
-@given(MARKDOWN.filter(lambda text: "\0" not in text and "\t" not in text))
-def test_a_command_of_a_code_block_stands_where_it_says(markdown: str) -> None:
-    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+PLACED = ANSWERS | MARKDOWN.filter(lambda text: "\0" not in text)
+
+
+@example("\u00a0\n`vi 0`")
+@example("`\n[]`")
+@example("<pre>&amp;<b> x</pre>")
+@example("> - \x0c\n> widgetctl a &&\n>   widgetctl b")
+@example("| Step | Command |\n|---|---|\n| 1 | ``widgetctl `x` `` |")
+@settings(max_examples=300, deadline=2000, derandomize=True)
+@given(PLACED)
+def test_every_step_stands_where_it_says(markdown: str) -> None:
+    for step in extracted(markdown).steps:
+        assert stands_there(markdown, step), step
+
+
+@pytest.mark.nightly
+@settings(max_examples=5000, deadline=None)
+@given(PLACED)
+def test_every_step_stands_where_it_says_in_many_more_answers(markdown: str) -> None:
+    for step in extracted(markdown).steps:
+        assert stands_there(markdown, step), step
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_every_step_of_the_corpus_stands_where_it_says(path: Path) -> None:
+    markdown = path.read_bytes().decode()
 
     for step in extracted(markdown).steps:
-        if "code block" in step.reason or "prompt" in step.reason:
-            first = _first_line(step)
-            assert lines[step.line - 1][step.column - 1 :].startswith(first), step
-
-
-def _first_line(step: AnswerStep) -> str:
-    match step.action:
-        case FileWrite(content=content) | FileEdit(content=content):
-            return content.split("\n")[0]
-        case Input(keys=keys):
-            return keys[0].rstrip("\r")
-        case other:
-            return other.text.split("\n")[0]
+        assert stands_there(markdown, step), step
 
 
 @settings(max_examples=200, deadline=2000)
-@given(MARKDOWN)
+@given(ANSWERS | MARKDOWN)
 def test_steps_come_in_reading_order(markdown: str) -> None:
-    lines = [step.line for step in extracted(markdown).steps]
+    """But for replies, which a text may announce ahead of the block that asks for them."""
+    steps = extracted(markdown).steps
+    lines = [step.line for step in steps if not isinstance(step.action, Input)]
 
     assert lines == sorted(lines)
 
@@ -458,3 +557,29 @@ def test_an_editor_that_the_prose_announces_takes_keys() -> None:
 )
 def test_tables_transcripts_and_replies_are_read(markdown: str, texts: list[str]) -> None:
     assert commands(markdown) == texts
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "```\ncat > f <<'E'\nx\nE\nok\nsqlite3 a.db\n```",
+        "```sql\n> cat > f <<'E'\nx\nE\n# a\na &&\n  b\nok\nsqlite3 a.db\n```",
+        "```\n# only a remark\nsqlite3 a.db\nx\n```",
+    ],
+)
+def test_a_program_behind_what_cannot_be_told_is_read(markdown: str) -> None:
+    extracted(markdown)
+
+
+def test_a_manual_step_stands_where_its_sentence_does() -> None:
+    (step,) = extracted(
+        "You need the web interface.\nOnce there:\n\n1. It\nloads. Open the **User** menu."
+    ).steps
+
+    assert (step.action, step.line, step.column) == (Manual(text="Open the User menu."), 5, 8)
+
+
+def test_a_reply_that_is_announced_ahead_of_its_block_keeps_its_place_and_comes_after() -> None:
+    steps = extracted("Type `y` when you are asked.\n\n```bash\nwidgetctl init\n```").steps
+
+    assert [(s.action.text, s.line) for s in steps] == [("widgetctl init", 4), ("y", 1)]

@@ -37,6 +37,9 @@ SNIPPETS: list[tuple[str, list[Words]]] = [
     ("a # it's a remark\nb", [["a"], ["b"]]),
     ("echo a#b '#c'", [["echo", "a#b", "#c"]]),
     ("# cat <<EOF\na", [["a"]]),
+    ("a \\\n\n  b", [["a"], ["b"]]),
+    ("a \\\n  # no remark of its own\nb", [["a"], ["b"]]),
+    ("a ||\n\n  # why not\n  b; # done", [["a"], ["b"]]),
     # quotes
     ("echo 'a b' \"c d\"", [["echo", "a b", "c d"]]),
     ('echo "a\\"b\\\\c"', [["echo", 'a"b\\c']]),
@@ -47,6 +50,9 @@ SNIPPETS: list[tuple[str, list[Words]]] = [
     ("echo '' \"\"", [["echo", "", ""]]),
     ('git commit -m "one\n\ntwo" && a', [["git", "commit", "-m", "one\n\ntwo"], ["a"]]),
     ("sed -i 's/a b/c/;s#x#y#' f", [["sed", "-i", "s/a b/c/;s#x#y#", "f"]]),
+    ("echo $'a\\tb' -x", [["echo", "$'a\\tb'", "-x"]]),
+    ('echo "$HOME/it\'s" \'say "hi"\'', [["echo", "$HOME/it's", 'say "hi"']]),
+    ("awk '{print $1}' f", [["awk", "{print $1}", "f"]]),
     # here-documents and redirections
     ("cat <<EOF\n$a\nEOF\nb", [["cat"], ["b"]]),
     ("cat <<A <<B\n1\nA\n2\nB\nb", [["cat"], ["b"]]),
@@ -69,11 +75,16 @@ SNIPPETS: list[tuple[str, list[Words]]] = [
     ("diff <(sort a) <(sort b)", [["diff", "<(sort a)", "<(sort b)"]]),
     ("echo $(cat <<EOF\na\nEOF\n)\nb", [["echo", "$(cat <<EOF\na\nEOF\n)"], ["b"]]),
     ('echo "$(cat <<\'EOF\'\na "b\nEOF\n)"\nc', [["echo", "$(cat <<'EOF'\na \"b\nEOF\n)"], ["c"]]),
+    ('tar -czf $(date +%F).tgz "$(pwd)"', [["tar", "-czf", "$(date +%F).tgz", "$(pwd)"]]),
+    ("kill $(pgrep -f 'a b') || true", [["kill", "$(pgrep -f 'a b')"], ["true"]]),
     # variables
     ("A=1 B='x y' tool", [["tool"]]),
     ("A=1", []),
     ("export A=1 B='x y'", [["export", "A=1", "B=x y"]]),
     ("unset A B", [["unset", "A", "B"]]),
+    ("PATH=$PATH:/opt/bin A= tool -x", [["tool", "-x"]]),
+    ("declare -r A=1", [["declare", "-r", "A=1"]]),
+    ('A=$(id -u) B="$A"; tool', [["tool"]]),
     # compound
     ("a; b & c || d && e", [["a"], ["b"], ["c"], ["d"], ["e"]]),
     ("(cd x && make) > log", [["cd", "x"], ["make"]]),
@@ -87,6 +98,32 @@ SNIPPETS: list[tuple[str, list[Words]]] = [
     ("! a", [["a"]]),
     ("time make -j4", [["make", "-j4"]]),
     ("(( n++ )); a", [["a"]]),
+    ("for ((i = 0; i < 3; i++)); do a $i; done", [["a", "$i"]]),
+    ("if ! a | b; then\n  c\nfi || d", [["a"], ["b"], ["c"], ["d"]]),
+    ("function g { a; }; g && { b & }", [["a"], ["g"], ["b"]]),
+    # as it stands in answers
+    ("cd demo\r\nls\r\n", [["cd", "demo"], ["ls"]]),
+    ("  cd demo\n    ls  ", [["cd", "demo"], ["ls"]]),
+    ("tool tag –name “blue one”", [["tool", "tag", "–name", "“blue", "one”"]]),
+    ("tool a\u00a0b", [["tool", "a\u00a0b"]]),
+    ("tool list…", [["tool", "list…"]]),
+    ("pip install pkg>=2.0", [["pip", "install", "pkg"]]),
+    ("curl http://h/?a=1&b=2 -o f", [["curl", "http://h/?a=1"], ["-o", "f"]]),
+    (
+        "mysql -u root -p\nSHOW TABLES;\nexit",
+        [["mysql", "-u", "root", "-p"], ["SHOW", "TABLES"], ["exit"]],
+    ),
+    ("sqlite> .tables", [["sqlite"]]),
+    ("tool --set a.b[0]=c,d={1,2}", [["tool", "--set", "a.b[0]=c,d={1,2}"]]),
+    ("git commit -m Fix: rounding", [["git", "commit", "-m", "Fix:", "rounding"]]),
+    ("a\n\n\n\tb\n", [["a"], ["b"]]),
+    ("tool --size 3 # <- your size", [["tool", "--size", "3"]]),
+    (
+        "docker run -e A=b -v $PWD:/x img sh -c 'a && b'",
+        [["docker", "run", "-e", "A=b", "-v", "$PWD:/x", "img", "sh", "-c", "a && b"]],
+    ),
+    ("echo done. Then run ls", [["echo", "done.", "Then", "run", "ls"]]),
+    ("sudo tee /etc/x <<'EOF' >/dev/null\na=<b>\nEOF\nls", [["sudo", "tee", "/etc/x"], ["ls"]]),
 ]
 IDS = [text.replace("\n", "⏎") or "nothing" for text, _ in SNIPPETS]
 
@@ -110,13 +147,37 @@ def only(text: str) -> SimpleCommand:
 KNOWN_DIFFERENCES = {
     "$ ls": "tree-sitter takes the prompt and the command for one word",
     "a \\ \n  b": "tree-sitter drops the escaped blank that bash hands over as a word",
+    'echo $"x"': "tree-sitter takes the dollar of a translated string for a word of its own",
     "exec 3<>/dev/tcp/h/1": "tree-sitter does not know the operator <>",
 }
+
+
+REFUSED = [
+    "git commit -m Fix: the (rounding",
+    "echo 'open",
+    'git commit -m "cut off',
+    "cat <<EOF\nx",
+    "if a; then\n  b",
+    "for f in *; do a",
+    "a && ",
+    "echo $(b",
+    "f() {\n  a",
+    "b )",
+    "case x in a) b",
+]
 
 
 @pytest.mark.parametrize(("text", "words"), SNIPPETS, ids=IDS)
 def test_shfmt_finds_the_same_words(text: str, words: list[Words]) -> None:
     assert shfmt_argvs(text) == words
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_another_parser_refuses_is_read_and_not_complete(text: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        shfmt_argvs(text)
+
+    assert not parse(text).complete
 
 
 @pytest.mark.parametrize("text", KNOWN_DIFFERENCES)
@@ -174,6 +235,9 @@ class _Shfmt:
                 return re.sub(r'\\([$`"\\])', r"\1", node["Value"])
             case "Lit":
                 return re.sub(r"\\(.)", r"\1", node["Value"])
+            case "SglQuoted" if node.get("Dollar"):
+                start, end = node["Pos"]["Offset"], node["End"]["Offset"]
+                return self.source[start:end].decode()
             case "SglQuoted":
                 return str(node.get("Value", ""))
             case "DblQuoted":

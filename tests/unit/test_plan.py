@@ -24,6 +24,7 @@ from procexec.model.step import (
     FileWrite,
     Input,
     Manual,
+    Rule,
     Session,
     WriteMode,
 )
@@ -50,7 +51,7 @@ def planned(*actions: Action | str, **named: str) -> Plan:
             line=k,
             column=1,
             confidence=1,
-            reason="test",
+            rule=Rule.SCRIPT_LINE,
             placeholders=placeholders(action.text),
         )
         for k, action in enumerate(told)

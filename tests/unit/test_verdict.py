@@ -35,7 +35,16 @@ from procexec.model.state import (
     ReferenceStep,
     Sign,
 )
-from procexec.model.step import Action, AnswerStep, Atom, AtomKind, Command, Extraction, Manual
+from procexec.model.step import (
+    Action,
+    AnswerStep,
+    Atom,
+    AtomKind,
+    Command,
+    Extraction,
+    Manual,
+    Rule,
+)
 from procexec.verdict import (
     decide,
     may_be_of_another_version,
@@ -173,7 +182,7 @@ def _step(step: Did, k: int) -> AnswerStep:
         line=k + 1,
         column=1,
         confidence=1,
-        reason="test",
+        rule=Rule.SCRIPT_LINE,
         expects_failure=step.expects_failure,
     )
 
