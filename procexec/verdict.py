@@ -553,7 +553,18 @@ class _Case:
         controls = reference.steps if reference is not None else ()
         fails_anyway = any(s.id == atom.step and not s.succeeded for s in controls)
         failed = any(run.planned.index == index for run in self.failed)
-        return (failed and not fails_anyway) or bool(self.end.undone.get(atom.step))
+        undone = self.end.undone.get(atom.step) or self._undone_later(atom)
+        return (failed and not fails_anyway) or bool(undone)
+
+    def _undone_later(self, atom: DocumentedAtom) -> bool:
+        """Tell whether what a step is for shows only later, and is not there: the goal is missed."""
+        reference = self.evidence.reference
+        controls = reference.steps if reference is not None and reference.works else ()
+        traceless = any(s.id == atom.step and not s.changes for s in controls)
+        names = [s.id for s in controls]
+        later = names[names.index(atom.step) + 1 :] if atom.step in names else []
+        missed = bool(self.end.checks) and not self.end.goal_reached
+        return traceless and missed and any(self.end.undone.get(name) for name in later)
 
     def _invented(self) -> Iterator[Finding]:
         alignment = self.evidence.alignment

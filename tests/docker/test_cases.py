@@ -71,8 +71,8 @@ class Outcome:
         """The labelled steps: text, what it was called by hand, what it is called by us."""
         lines = [_bare(line) for line in self.case.answer.answer.split("\n")]
         return [
-            (text, _wanted(label), _found(text, lines, self.found.steps))
-            for text, label in self.case.labels
+            (text, wanted, _found(text, [] if wanted == "no step" else lines, self.found.steps))
+            for text, wanted in ((text, _wanted(label)) for text, label in self.case.labels)
         ]
 
     def __str__(self) -> str:

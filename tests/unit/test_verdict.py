@@ -446,6 +446,15 @@ def test_a_failed_command_that_is_another_one_is_made_up_and_the_documented_one_
     assert Code.WRONG_VALUE not in found
 
 
+def test_a_wrong_step_whose_effect_shows_later_is_to_blame() -> None:
+    reference = replace(WORKS, steps=(replace(WORKS.steps[0], changes=()), WORKS.steps[1]))
+    wrong = replace(A, label=Label.SUBSTITUTED)
+
+    found = decide(evidence(wrong, B, reference=reference, end=WITHOUT_B))
+
+    assert [f.step for f in found.findings if f.code is Code.WRONG_VALUE] == ["a"]
+
+
 def test_a_step_is_of_another_version_if_the_answer_passes_there() -> None:
     failed = decide(evidence(A, replace(B, label=Label.SUBSTITUTED, exit_code=2), end=WITHOUT_B))
 
