@@ -709,7 +709,9 @@ class DockerSandbox:
             self.witness.wait_for_end(NOTICED)
             self._check_untouched()
             if not self._is_running():
-                raise SandboxError("the sandbox ended while a script ran in it")
+                error = SandboxError("the sandbox ended while a script ran in it")
+                self._check_begun(error)
+                raise error
         return ScriptResult(exit_code=state.get("ExitCode"), output=text)
 
     def _ended(self, exec_id: str) -> dict[str, Any]:
