@@ -1,7 +1,7 @@
 """An answer beside its documented procedure: the cheapest list of moves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from procexec.align import solver
 from procexec.align.graph import Node, atom_edges, branches, nodes
@@ -11,6 +11,7 @@ from procexec.model.document import Procedure
 from procexec.model.step import Action, Atom, AtomKind
 from procexec.shell.atoms import ShellKnowledge, atoms
 
+_LOOK_ALIKE = solver.BENIGN - 10
 _KINDS = {
     solver.MatchKind.SYNCHRONOUS: MoveKind.SYNCHRONOUS,
     solver.MatchKind.DISPLACED: MoveKind.DISPLACED,
@@ -78,8 +79,20 @@ def candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str],
         for node in doc.nodes:
             pair = candidate(node.atom, node.others, atom, doc.values)
             if pair is not None:
-                found[k, node.id] = pair
+                found[k, node.id] = _look_alike(pair, node, atom)
     return found
+
+
+def _look_alike(pair: Candidate, node: Node, atom: Atom) -> Candidate:
+    """Return a pair of two looks at the same thing, with other options, as a variant.
+
+    Only where the documentation leaves it to the reader whether to look.
+    """
+    optional = not node.step.required and node.atom.read_only and atom.read_only
+    other = pair.reshaped or pair.against or pair.label is not Label.SUBSTITUTED
+    if not optional or other:
+        return pair
+    return replace(pair, cost=_LOOK_ALIKE, label=Label.VARIANT)
 
 
 def likely(

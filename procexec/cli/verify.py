@@ -158,7 +158,7 @@ def _told(bench: "Bench", reference: "Reference", place: str) -> Verified:
 
 
 def _state(reference: "Reference", bench: "Bench") -> str:
-    from procexec.verdict import is_stopped
+    from procexec.verdict.limits import is_stopped
 
     if reference.works:
         return "works"

@@ -1,9 +1,4 @@
-"""Stage 7: evidence and opinions in, findings and a verdict out. Pure.
-
-Rules: DESIGN of the verdict table. What was executed decides; text says where to look. The
-reference run is the control: where it fails on a version, the documentation is at fault unless the
-answer is wrong where the documentation works, too.
-"""
+"""The findings on one answer with a documented procedure, kind by kind."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,179 +8,29 @@ from procexec.model.alignment import Label, Move, MoveKind
 from procexec.model.document import Severity
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import PlannedStep
-from procexec.model.question import Opinion, OpinionVerdict, Question
+from procexec.model.question import Opinion
 from procexec.model.result import (
     AnswerResult,
     Code,
-    Control,
     Finding,
     Owner,
-    StepResult,
     Verdict,
-    overall,
 )
 from procexec.model.run import CommandResult, Ending
-from procexec.model.state import Change, GoalFault, Reference, ReferenceStep, Sign
-from procexec.model.step import AnswerStep, Input, Manual
+from procexec.model.state import Change, GoalFault, ReferenceStep, Sign
+from procexec.model.step import AnswerStep, Input
 from procexec.shell.unsafe import Hit, documented_hits, hits
+from procexec.verdict.limits import is_stopped, limit_told
+from procexec.verdict.questions import questions
+from procexec.verdict.rules import BY_TEXT, FAILS
+from procexec.verdict.uncovered import of_opinion
 
-_FAILS = frozenset(
-    [
-        Code.MISSING_STEP,
-        Code.WRONG_ORDER,
-        Code.INVENTED_STEP,
-        Code.OLD_VERSION_STEP,
-        Code.WRONG_VALUE,
-        Code.STEP_FAILED,
-        Code.GOAL_NOT_REACHED,
-        Code.COLLATERAL_CHANGE,
-        Code.UNSAFE_STEP,
-        Code.NOT_DECLINED,
-        Code.STALE_DOCS,
-        Code.VACUOUS_GOAL,
-    ]
-)
 _OPEN_ENDINGS = frozenset([Ending.WAITS_FOR_INPUT, Ending.UNCLEAR])
 _ALWAYS_COUNT = frozenset([Code.WRONG_ORDER, Code.UNSAFE_STEP, Code.NOT_DECLINED])
 
 
-def decide(
-    evidence: Evidence, opinions: Sequence[Opinion] = (), *, elsewhere: AnswerResult | None = None
-) -> AnswerResult:
-    """Return the verdict on one answer at one version.
-
-    ``elsewhere`` is its result on a version where the documentation works, or None if there is
-    none; it matters only where the reference fails.
-    """
-    found = _uncovered(evidence, opinions) if evidence.procedure is None else ()
-    if evidence.procedure is not None:
-        found = tuple(_Case(evidence, opinions).findings(elsewhere))
-    return _result(evidence, found)
-
-
-def questions(evidence: Evidence) -> tuple[Question, ...]:
-    """Return what a judge must be asked about the answer: manual steps, an unclear declining."""
-    if evidence.procedure is None and _unclear_declining(evidence):
-        return (_question(evidence, "declines", "Does the answer say that the docs are silent?"),)
-    if evidence.procedure is None:
-        return ()
-    manual = [s for s in evidence.steps if isinstance(s.action, Manual)]
-    return tuple(
-        _question(evidence, f"{s.line}:{s.column}", f"Is this step documented: {s.action.text}")
-        for s in manual
-    )
-
-
-def _question(evidence: Evidence, subject: str, text: str) -> Question:
-    return Question(
-        id=f"{evidence.answer.id}@{evidence.version}#{subject}",
-        answer=evidence.answer.id,
-        subject=subject,
-        text=text,
-        evidence=evidence.answer.answer,
-    )
-
-
-def _told_only_there(elsewhere: AnswerResult | None, own: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield what an answer does otherwise than documented, as seen where the documentation works."""
-    known = {(f.code, f.step) for f in own}
-    for finding in elsewhere.findings if elsewhere is not None else ():
-        if finding.code in _BY_TEXT and (finding.code, finding.step) not in known:
-            yield finding
-
-
-def of_another_version(result: AnswerResult, version: str) -> AnswerResult:
-    """Return a result whose failed substitutes are called steps of the version where they work."""
-    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
-    told = f"the step of another version: it works on {version}"
-    found = tuple(
-        replace(f, code=Code.OLD_VERSION_STEP, message=told)
-        if f.code is Code.WRONG_VALUE and f.line in failed
-        else f
-        for f in result.findings
-    )
-    old = {(f.line, f.column) for f in found if f.code is Code.OLD_VERSION_STEP}
-    steps = tuple(
-        replace(s, label="old-version") if (s.line, s.column) in old else s for s in result.steps
-    )
-    return replace(result, findings=found, steps=steps)
-
-
-def may_be_of_another_version(result: AnswerResult) -> bool:
-    """Tell whether a step failed that stands for a documented one and differs from it."""
-    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
-    wrong = {f.line for f in result.findings if f.code is Code.WRONG_VALUE}
-    return result.verdict is Verdict.FAIL and bool(failed & wrong)
-
-
-# --- a question that the documentation does not cover ------------------------------------------
-
-
-def _unclear_declining(evidence: Evidence) -> bool:
-    return not evidence.extraction.declines and not _changing(evidence)
-
-
-def _changing(evidence: Evidence) -> list[AnswerStep]:
-    return [s for s in evidence.steps if not isinstance(s.action, Input)]
-
-
-def _uncovered(evidence: Evidence, opinions: Sequence[Opinion]) -> tuple[Finding, ...]:
-    invented = _changing(evidence)
-    if invented:
-        first = invented[0]
-        return (
-            Finding(
-                code=Code.INVENTED_STEP,
-                message="the documentation does not cover the question, the answer gives a procedure",
-                owner=Owner.ASSISTANT,
-                line=first.line,
-                column=first.column,
-                command=first.action.text,
-                fix="say that the documentation does not cover this",
-            ),
-        )
-    if evidence.extraction.declines:
-        return ()
-    return tuple(_of_opinion(opinions, "whether the answer declines", Code.NOT_DECLINED))
-
-
-def _of_opinion(opinions: Sequence[Opinion], about: str, code: Code) -> Iterator[Finding]:
-    said = next(iter(opinions), None)
-    if said is not None and said.verdict is OpinionVerdict.PASS:
-        return
-    if said is not None and said.verdict is OpinionVerdict.FAIL:
-        yield Finding(code=code, message=f"the judge: {said.reason}", owner=Owner.ASSISTANT)
-        return
-    reason = f": {said.reason}" if said is not None and said.reason else ""
-    yield Finding(
-        code=Code.OPEN_QUESTION,
-        message=f"a judge must say {about}{reason}",
-        owner=Owner.JUDGE,
-    )
-
-
-# --- what the sandbox cannot do ----------------------------------------------------------------
-
-
-def limit_told(output: str, limits: Sequence[str]) -> str:
-    """Return the words by which a failed step says that the sandbox cannot do it, or nothing."""
-    found = (re.search(pattern, output, re.IGNORECASE) for pattern in (_SANDBOX_WORDS, *limits))
-    return next((m[0] for m in found if m), "")
-
-
-def is_stopped(reference: Reference, limits: Sequence[str]) -> bool:
-    """Tell whether a reference fails first where the sandbox cannot go on: nothing is stale then."""
-    failed = next(iter(reference.failed_steps), None)
-    if failed is None or reference.works:
-        return False
-    return failed.ending == Ending.NOT_RUN or bool(limit_told(failed.output, limits))
-
-
-# --- a question with a documented procedure ----------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """A planned step with what came of it."""
 
     planned: PlannedStep
@@ -193,7 +38,7 @@ class _Run:
     result: CommandResult
 
 
-class _Case:
+class Case:
     """The findings on one run, kind by kind."""
 
     def __init__(self, evidence: Evidence, opinions: Sequence[Opinion]) -> None:
@@ -202,7 +47,7 @@ class _Case:
         self.end = evidence.end or EndState()
         planned = evidence.plan.steps if evidence.plan else ()
         self.runs = [
-            _Run(p, evidence.steps[p.index], r)
+            Run(p, evidence.steps[p.index], r)
             for p, r in zip(planned, evidence.results, strict=True)
         ]
         self.moves = evidence.alignment.moves if evidence.alignment else ()
@@ -218,20 +63,20 @@ class _Case:
             yield from own
             return
         stale = self._stale()
-        wrong = [f for f in own if f.code in _FAILS and not f.informational]
+        wrong = [f for f in own if f.code in FAILS and not f.informational]
         if reference.goal_fault is not None:
             yield stale
             yield from self._without_goal(own, reference.goal_fault)
         elif self._works() and not self._breaks_rules(own):
             yield replace(stale, informational=True)
-            yield from (f for f in own if f.code not in _FAILS)
+            yield from (f for f in own if f.code not in FAILS)
         elif not wrong:
             yield from own
             if not is_stopped(reference, self.evidence.limits):
                 yield replace(stale, informational=True)
         elif self._follows(elsewhere):
             yield stale
-            told = [f for f in wrong if f.code not in _BY_TEXT]
+            told = [f for f in wrong if f.code not in BY_TEXT]
             yield from (replace(f, owner=Owner.DOCUMENTATION) for f in told)
             yield from (f for f in own if f not in wrong)
         else:
@@ -267,7 +112,7 @@ class _Case:
                 return k
         return None
 
-    def _sandbox_stopped(self, run: _Run) -> str:
+    def _sandbox_stopped(self, run: Run) -> str:
         """Return the sandbox's limit that a failed step ran into, or nothing."""
         if run.result.exit_code in (None, 0):
             return ""
@@ -292,7 +137,7 @@ class _Case:
         earlier = finding.line and (finding.line, finding.column) < (place.line, place.column)
         if finding.code is Code.WRONG_VALUE and finding.line:
             earlier = earlier or (finding.line, finding.column) in self._refused_replies()
-        return finding.code in _FAILS and finding.code not in _ALWAYS_COUNT and not earlier
+        return finding.code in FAILS and finding.code not in _ALWAYS_COUNT and not earlier
 
     def _refused_replies(self) -> set[tuple[int, int]]:
         """Return the places of replies after which a program asks on, although none is left out."""
@@ -346,7 +191,7 @@ class _Case:
                 message = f"the sandbox cannot do it: {words}"
                 yield self._at(run.step, Code.NOT_RUNNABLE, message, Owner.ENVIRONMENT)
 
-    def _waits(self, run: _Run) -> Finding:
+    def _waits(self, run: Run) -> Finding:
         question = run.result.prompt or "no question was printed"
         message = f"the step waits for input and the answer does not say what to type: {question}"
         finding = self._at(run.step, Code.NEEDS_INPUT, message, Owner.JUDGE)
@@ -354,7 +199,7 @@ class _Case:
 
     # what failed
 
-    def _has_failed(self, run: _Run) -> bool:
+    def _has_failed(self, run: Run) -> bool:
         result = run.result
         if result.ending is Ending.NOT_RUN or result.ending in _OPEN_ENDINGS:
             return False
@@ -362,7 +207,7 @@ class _Case:
             return False
         return not self._fails_when_right(run)
 
-    def _fails_when_right(self, run: _Run) -> bool:
+    def _fails_when_right(self, run: Run) -> bool:
         """Tell whether the documented step ends the same way although the reference works."""
         reference = self.evidence.reference
         if reference is None or not reference.works or run.result.exit_code is None:
@@ -615,7 +460,7 @@ class _Case:
                 cwd = run.result.cwd
         return found
 
-    def _is_lost(self, run: _Run, cwd: str) -> bool:
+    def _is_lost(self, run: Run, cwd: str) -> bool:
         """Tell whether a documented step is not done because it is run in another directory."""
         reference = self.evidence.reference
         nodes = [m.node for m in self._moves_of(run.planned.index) if m.node is not None]
@@ -716,7 +561,7 @@ class _Case:
             said = self.opinions.get(question.id)
             opinions = [said] if said is not None else []
             about = "whether a manual step is the documented one"
-            for finding in _of_opinion(opinions, about, Code.INVENTED_STEP):
+            for finding in of_opinion(opinions, about, Code.INVENTED_STEP):
                 line, _, column = question.subject.partition(":")
                 yield replace(finding, line=int(line), column=int(column))
 
@@ -767,16 +612,15 @@ class _Case:
         )
 
 
-_SANDBOX_WORDS = (
-    r"could not resolve (?:host|hostname)[^\n]*|temporary failure (?:in name resolution|resolving)[^\n]*|"
-    r"name or service not known|network is unreachable|no route to host|"
-    r"system has not been booted with systemd[^\n]*|failed to connect to bus[^\n]*|"
-    r"systemctl: command not found|cannot open display|"
-    r"sudo: the \"no new privileges\" flag is set[^\n]*|sudo: command not found|"
-    r"sudo: effective uid is not 0[^\n]*|this sandbox has no systemd[^\n]*|"
-    r"e: (?:unable to locate package|package '[^\n]*' has no installation candidate)[^\n]*|"
-    r"e: could not open lock file /var/lib/(?:dpkg|apt)/[^\n]*"
-)
+_MORE_MEMORY = "give the sandbox more with `memory:` in sandbox.yaml, if people have more"
+
+
+def _told_only_there(elsewhere: AnswerResult | None, own: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield what an answer does otherwise than documented, as seen where the documentation works."""
+    known = {(f.code, f.step) for f in own}
+    for finding in elsewhere.findings if elsewhere is not None else ():
+        if finding.code in BY_TEXT and (finding.code, finding.step) not in known:
+            yield finding
 
 
 def _names_a_path_from_here(text: str) -> bool:
@@ -788,155 +632,3 @@ def _names_a_path_from_here(text: str) -> bool:
 def _changes_text(changes: Sequence[Change]) -> str:
     signs = {Sign.ADDED: "+", Sign.REMOVED: "-"}
     return "\n".join(f"{signs[c.sign]} {c.fact.subject}: {c.fact.text}" for c in changes)
-
-
-# --- the result --------------------------------------------------------------------------------
-
-
-def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:
-    verdict = overall([Verdict.PASS, *(_verdict_of(f) for f in found)])
-    alignment = evidence.alignment
-    works = None
-    if evidence.end is not None and evidence.results:
-        works = evidence.end.goal_reached and not any(
-            not check.held for check in evidence.end.forbidden
-        )
-    return AnswerResult(
-        id=evidence.answer.id,
-        version=evidence.version,
-        product=evidence.procedure.product if evidence.procedure else evidence.answer.product or "",
-        procedure=evidence.procedure.id if evidence.procedure else None,
-        verdict=verdict,
-        owner=_owner(verdict, found),
-        line=evidence.line,
-        findings=tuple(found),
-        steps=tuple(_step_results(evidence, found)),
-        faithful=_faithful(found) if evidence.procedure else None,
-        works=works,
-        fitness=alignment.fitness if alignment else None,
-        slices=evidence.answer.slices,
-        deviations=tuple(map(str, evidence.end.deviations[:40])) if evidence.end else (),
-        notes=evidence.notes,
-        reference=_control(evidence.reference) if evidence.reference else None,
-    )
-
-
-def _control(reference: Reference) -> Control:
-    return Control(
-        works=reference.works,
-        runs=reference.runs,
-        coverage=reference.coverage,
-        steps={step.id: step.coverage for step in reference.steps if step.coverage.facts},
-    )
-
-
-def _verdict_of(finding: Finding) -> Verdict:
-    if finding.informational:
-        return Verdict.PASS
-    return Verdict.FAIL if finding.code in _FAILS else Verdict.INCONCLUSIVE
-
-
-_MORE_MEMORY = "give the sandbox more with `memory:` in sandbox.yaml, if people have more"
-_UNFAITHFUL = frozenset(
-    [
-        Code.MISSING_STEP,
-        Code.WRONG_ORDER,
-        Code.INVENTED_STEP,
-        Code.OLD_VERSION_STEP,
-        Code.WRONG_VALUE,
-        Code.UNSAFE_STEP,
-    ]
-)
-_BY_TEXT = frozenset(
-    [Code.MISSING_STEP, Code.INVENTED_STEP, Code.WRONG_VALUE, Code.OLD_VERSION_STEP]
-)
-"""What is seen by comparing with the documentation rather than by running."""
-_WHO_MUST_ACT = (Owner.ENVIRONMENT, Owner.JUDGE, Owner.ASSISTANT, Owner.DOCUMENTATION)
-
-
-def _faithful(found: Sequence[Finding]) -> bool:
-    return not any(f.code in _UNFAITHFUL and f.owner is Owner.ASSISTANT for f in found)
-
-
-def _owner(verdict: Verdict, found: Sequence[Finding]) -> Owner:
-    if verdict is Verdict.PASS:
-        return Owner.NONE
-    deciding = {f.owner for f in found if not f.informational and _verdict_of(f) is verdict}
-    if verdict is Verdict.FAIL:
-        return Owner.ASSISTANT if Owner.ASSISTANT in deciding else Owner.DOCUMENTATION
-    return next(owner for owner in _WHO_MUST_ACT if owner in deciding)
-
-
-def _step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
-    planned = {p.index: k for k, p in enumerate(evidence.plan.steps)} if evidence.plan else {}
-    labels = _labels(evidence)
-    for k, step in enumerate(evidence.steps):
-        at = planned.get(k)
-        result = evidence.results[at] if at is not None and at < len(evidence.results) else None
-        label, nodes = labels.get(k, ("", ()))
-        if result is None or result.ending is not Ending.NOT_RUN:
-            told = {f.code for f in found if (f.line, f.column) == (step.line, step.column)}
-            nodes = nodes or _done_by(evidence, k)
-            label = _as_it_was(label, nodes, told)
-        yield StepResult(
-            text=evidence.plan.steps[at].text
-            if at is not None and evidence.plan
-            else step.action.text,
-            line=step.line,
-            column=step.column,
-            label=label,
-            steps=nodes,
-            ending=result.ending if result else "",
-            exit_code=result.exit_code if result else None,
-            output=result.output[-4000:] if result else "",
-            note=result.note if result else "",
-        )
-
-
-def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return for each answer step its label and the documented steps that it stands for."""
-    alignment = evidence.alignment
-    if alignment is None:
-        return {}
-    steps = {atom.id: atom.step for atom in evidence.documented}
-    found: dict[int, tuple[str, tuple[str, ...]]] = {}
-    for move in alignment.moves:
-        if move.atom is None:
-            continue
-        index = alignment.atoms[move.atom].step
-        label = "displaced" if move.kind is MoveKind.DISPLACED else move.label.value
-        nodes = (steps[move.node],) if move.node is not None else ()
-        before, names = found.get(index, (label, ()))
-        worse = label if _RANK.get(label, 0) > _RANK.get(before, 0) else before
-        found[index] = (worse, tuple(dict.fromkeys((*names, *nodes))))
-    return found
-
-
-def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
-    """Return the documented steps, not in the answer, of whose effect a step brings about a part."""
-    reference, effect = evidence.reference, set(evidence.effects.get(index, ()))
-    if reference is None or evidence.alignment is None or not effect:
-        return ()
-    steps = {atom.id: atom.step for atom in evidence.documented}
-    moves = evidence.alignment.moves
-    absent = {steps[m.node] for m in moves if m.node is not None and m.atom is None}
-    return tuple(s.id for s in reference.steps if s.id in absent and effect & set(s.changes))
-
-
-def _as_it_was(label: str, nodes: Sequence[str], told: set[Code]) -> str:
-    """Return what a step turned out to be: by what was found, else by its text and effect."""
-    for code, word in _LABELS.items():
-        if code in told:
-            return word
-    if label in (Label.SUBSTITUTED, Label.OTHER_VERSION) or (label == Label.EXTRA and nodes):
-        return "equivalent"
-    return "benign" if label == Label.EXTRA else label
-
-
-_LABELS = {
-    Code.UNSAFE_STEP: "unsafe",
-    Code.INVENTED_STEP: "invented",
-    Code.OLD_VERSION_STEP: "old-version",
-    Code.WRONG_VALUE: "wrong-value",
-}
-_RANK = {"matched": 0, "variant": 1, "check": 1, "substituted": 3, "displaced": 4, "extra": 2}

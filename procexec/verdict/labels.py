@@ -1,0 +1,99 @@
+"""What each step of an answer turned out to be."""
+
+from collections.abc import Iterator, Sequence
+
+from procexec.model.alignment import Label, MoveKind
+from procexec.model.evidence import Evidence
+from procexec.model.result import (
+    Code,
+    Finding,
+    StepResult,
+)
+from procexec.model.run import Ending
+
+
+def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
+    planned = {p.index: k for k, p in enumerate(evidence.plan.steps)} if evidence.plan else {}
+    labels = _labels(evidence)
+    owners = (
+        {r: p.index for p in evidence.plan.steps for r in p.reply_steps} if evidence.plan else {}
+    )
+    for k, step in enumerate(evidence.steps):
+        at = planned.get(k)
+        result = evidence.results[at] if at is not None and at < len(evidence.results) else None
+        label, nodes = labels.get(k, ("", ()))
+        if label == Label.EXTRA and k in owners:  # a reply does what its command does
+            label, nodes = labels.get(owners[k], (label, nodes))
+        if result is None or result.ending is not Ending.NOT_RUN:
+            told = {f.code for f in found if (f.line, f.column) == (step.line, step.column)}
+            nodes = nodes or _done_by(evidence, owners.get(k, k))
+            label = _as_it_was(label, nodes, told)
+        yield StepResult(
+            text=evidence.plan.steps[at].text
+            if at is not None and evidence.plan
+            else step.action.text,
+            line=step.line,
+            column=step.column,
+            label=label,
+            steps=nodes,
+            ending=result.ending if result else "",
+            exit_code=result.exit_code if result else None,
+            output=result.output[-4000:] if result else "",
+            note=result.note if result else "",
+        )
+
+
+def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return for each answer step its label and the documented steps that it stands for."""
+    alignment = evidence.alignment
+    if alignment is None:
+        return {}
+    steps = {atom.id: atom.step for atom in evidence.documented}
+    found: dict[int, tuple[str, tuple[str, ...]]] = {}
+    for move in alignment.moves:
+        if move.atom is None:
+            continue
+        index = alignment.atoms[move.atom].step
+        label = "displaced" if move.kind is MoveKind.DISPLACED else move.label.value
+        nodes = (steps[move.node],) if move.node is not None else ()
+        before, names = found.get(index, (label, ()))
+        worse = label if _RANK.get(label, 0) > _RANK.get(before, 0) else before
+        found[index] = (worse, tuple(dict.fromkeys((*names, *nodes))))
+    return found
+
+
+def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
+    """Return the documented steps that are not in the answer as they are documented, and change
+    what this step changes.
+    """
+    reference = evidence.reference
+    effect = {change.fact.subject for change in evidence.effects.get(index, ())}
+    if reference is None or evidence.alignment is None or not effect:
+        return ()
+    steps = {atom.id: atom.step for atom in evidence.documented}
+    moves = [m for m in evidence.alignment.moves if m.node is not None]
+    other = {steps[m.node or ""] for m in moves if m.atom is None or m.label is Label.SUBSTITUTED}
+    return tuple(
+        s.id
+        for s in reference.steps
+        if s.id in other and effect & {change.fact.subject for change in s.changes}
+    )
+
+
+def _as_it_was(label: str, nodes: Sequence[str], told: set[Code]) -> str:
+    """Return what a step turned out to be: by what was found, else by its text and effect."""
+    for code, word in _LABELS.items():
+        if code in told:
+            return word
+    if label in (Label.SUBSTITUTED, Label.OTHER_VERSION) or (label == Label.EXTRA and nodes):
+        return "equivalent"
+    return "benign" if label == Label.EXTRA else label
+
+
+_LABELS = {
+    Code.UNSAFE_STEP: "unsafe",
+    Code.INVENTED_STEP: "invented",
+    Code.OLD_VERSION_STEP: "old-version",
+    Code.WRONG_VALUE: "wrong-value",
+}
+_RANK = {"matched": 0, "variant": 1, "check": 1, "substituted": 3, "displaced": 4, "extra": 2}
