@@ -3,7 +3,7 @@
 The folder is named by the environment variable PROCEXEC_CASES, or stands beside the project as
 ``shared/cases``. All versions of all answers about the products named by PROCEXEC_CASE_PRODUCTS
 (default: those that are shipped) are run once; the table of wanted and found verdicts is printed.
-Of products with services or packages every second answer is run, on the newest version only, unless
+Of products with services or packages every third answer is run, on the newest version only, unless
 they are named or with ``--nightly``.
 """
 
@@ -68,11 +68,15 @@ class Outcome:
 
     @property
     def labels(self) -> list[tuple[str, str, str]]:
-        """The labelled steps: text, what it was called by hand, what it is called by us."""
+        """The labelled steps: text, what it was called by hand, what it is called by us.
+
+        What is typed into one program is one step for us: looks among it are not told apart.
+        """
         lines = [_bare(line) for line in self.case.answer.answer.split("\n")]
         return [
-            (text, wanted, _found(text, [] if wanted == "no step" else lines, self.found.steps))
+            (text, wanted, found)
             for text, wanted in ((text, _wanted(label)) for text, label in self.case.labels)
+            if (found := _found(text, wanted, lines, self.found.steps)) is not None
         ]
 
     def __str__(self) -> str:
@@ -104,16 +108,20 @@ def _called(label: str, steps: Sequence[str]) -> str:
     return "does " + ",".join(sorted(steps)) if steps else "benign"
 
 
-def _found(text: str, lines: Sequence[str], mine: Sequence[StepResult]) -> str:
-    """Return what we call the step of a text: the one with most of its words, or on its line."""
+def _found(text: str, wanted: str, lines: Sequence[str], mine: Sequence[StepResult]) -> str | None:
+    """Return what we call the step of a text: the one with most of its words, or on its line.
+
+    None: a look that is typed into a program which does other things, too.
+    """
     bare = _bare(re.sub(r"^\(same \w+\)", "", text))
     inside = [s for s in mine if _bare(s.text) and (_bare(s.text) in bare or bare in _bare(s.text))]
-    if not inside:
-        start = bare[:40]
-        at = [k for k, line in enumerate(lines, 1) if line and (start in line or line in bare)]
-        inside = [s for s in mine if s.line in at]
-        if at and not inside:  # a line of a session
+    at = [k for k, line in enumerate(lines, 1) if line and (bare[:40] in line or line in bare)]
+    if wanted != "no step":
+        inside = inside or [s for s in mine if s.line in at]
+        if at and not inside:
             inside = [s for s in mine if s.line <= at[0]][-1:]
+            if wanted == "benign" and inside:
+                return None
     if not inside:
         return "no step"
     best = min(inside, key=lambda s: abs(len(_bare(s.text)) - len(bare)))
@@ -180,7 +188,7 @@ def _run(
         (folder, case)
         for folder in folders
         for k, case in enumerate(cases_of(folder, folder.parent.name))
-        if every or not _is_slow(folder, library) or k % 2 == 0
+        if every or not _is_slow(folder, library) or k % 3 == 0
     ]
     if not every:
         jobs = [(f, _on_newest(case) if _is_slow(f, library) else case) for f, case in jobs]
