@@ -467,8 +467,12 @@ def _opens(action: Action) -> str:
             return ""
 
 
+_LEAVES = re.compile(r"(?i)(?:exit|quit|bye)\W*")
+
+
 def _is_left(action: Action, spec: SessionProgram) -> bool:
     """Tell whether the last line of a session is the program's command to quit."""
     last = action.lines[-1] if isinstance(action, Session) and action.lines else ""
     is_command = bool(spec.commands) and last.startswith(spec.commands)
+    is_command = is_command or _LEAVES.fullmatch(last.strip()) is not None
     return is_command and any(re.fullmatch(p, last, re.IGNORECASE) for p in spec.quit)

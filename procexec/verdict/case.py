@@ -302,6 +302,8 @@ class Case:
         control = next((s for s in reference.steps if s.id == atom.step), None)
         if control is None:
             return move.kind is MoveKind.PROCEDURE_ONLY
+        if self._is_shared(control) and not self.end.goal_reached:
+            return move.kind is MoveKind.PROCEDURE_ONLY
         if control.changes and reference.changes:
             return self._effect_missing(control)
         if control.moves_shell:
@@ -309,6 +311,14 @@ class Case:
         if atom.is_file and self.end.checks and self.end.goal_reached and self.end.complete:
             return False  # what the file is for is there, only later steps make it show
         return move.kind is MoveKind.PROCEDURE_ONLY
+
+    def _is_shared(self, control: ReferenceStep) -> bool:
+        """Tell whether a step's effect is only known together with that of others: it is typed into
+        the same program.
+        """
+        reference = self.evidence.reference
+        others = (s for s in reference.steps if s.id != control.id) if reference else ()
+        return bool(control.changes) and any(s.changes == control.changes for s in others)
 
     def _effect_missing(self, control: ReferenceStep) -> bool:
         if not self.end.undone.get(control.id):
@@ -399,7 +409,9 @@ class Case:
         fails_anyway = any(s.id == atom.step and not s.succeeded for s in controls)
         failed = any(run.planned.index == index for run in self.failed)
         undone = self.end.undone.get(atom.step) or self._undone_later(atom)
-        return (failed and not fails_anyway) or bool(undone)
+        missed = bool(self.end.checks) and not self.end.goal_reached
+        shared = missed and any(s.id == atom.step and self._is_shared(s) for s in controls)
+        return (failed and not fails_anyway) or bool(undone) or shared
 
     def _undone_later(self, atom: DocumentedAtom) -> bool:
         """Tell whether what a step is for shows only later, and is not there: the goal is missed."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from procexec.extract.extraction import extract
 from procexec.extract.hints import Hints
+from procexec.model.document import SessionProgram
 from procexec.model.step import (
     AnswerStep,
     Command,
@@ -583,3 +584,13 @@ def test_a_reply_that_is_announced_ahead_of_its_block_keeps_its_place_and_comes_
     steps = extracted("Type `y` when you are asked.\n\n```bash\nwidgetctl init\n```").steps
 
     assert [(s.action.text, s.line) for s in steps] == [("widgetctl init", 4), ("y", 1)]
+
+
+def test_a_program_that_is_left_takes_no_more_blocks() -> None:
+    program = SessionProgram(program="kv", prompts=("kv>",), quit=("exit",))
+    hints = Hints(programs=frozenset(["kv"]), sessions=(program,), prompts=("kv>",))
+    text = "```console\n$ kv\nkv> SET a 1\nkv> exit\n```\n\nThen:\n\n```sh\nrepair --all\n```\n"
+
+    steps = extract(text, hints).steps
+
+    assert [step.action.text for step in steps] == ["kv\nSET a 1\nexit", "repair --all"]

@@ -455,6 +455,18 @@ def test_a_wrong_step_whose_effect_shows_later_is_to_blame() -> None:
     assert [f.step for f in found.findings if f.code is Code.WRONG_VALUE] == ["a"]
 
 
+def test_where_steps_share_an_effect_their_text_tells_which_one_is_missing_or_wrong() -> None:
+    steps = tuple(replace(step, changes=(A_MADE, B_MADE)) for step in WORKS.steps)
+    reference = replace(WORKS, steps=steps)
+    wrong = replace(B, label=Label.SUBSTITUTED)
+
+    left_out = decide(evidence(A, missing=["b"], reference=reference, end=NOT_REACHED))
+    spelt_wrong = decide(evidence(A, wrong, reference=reference, end=NOT_REACHED))
+
+    assert [f.step for f in left_out.findings if f.code is Code.MISSING_STEP] == ["b"]
+    assert [f.step for f in spelt_wrong.findings if f.code is Code.WRONG_VALUE] == ["b"]
+
+
 def test_a_step_is_of_another_version_if_the_answer_passes_there() -> None:
     failed = decide(evidence(A, replace(B, label=Label.SUBSTITUTED, exit_code=2), end=WITHOUT_B))
 
