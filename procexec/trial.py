@@ -150,7 +150,7 @@ def _executed(
             start=reference.fixture,
             user=bench.procedure.user,
         )
-        _blame_no_one_for_slowness(evidence, done, bench.spec.step_timeout)
+        blame_no_one_for_slowness(evidence, done, bench.spec.step_timeout)
         end = ObservedState()
         if not done.died:
             try:
@@ -171,7 +171,7 @@ def _executed(
     )
 
 
-def _blame_no_one_for_slowness(evidence: Evidence, done: Replay, limit: float) -> None:
+def blame_no_one_for_slowness(evidence: Evidence, done: Replay, limit: float) -> None:
     """Give up where all is as documented up to a step that takes too long only here.
 
     Raises:
