@@ -174,6 +174,7 @@ class _Differences:
             elif name in harmless:
                 self.benign += 1
             else:
+                self.reshaped |= name in answer.unknown
                 self._differ(f"`{name}` is {'missing' if name in wanted else 'added'}")
 
     def _option_values(self, name: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> None:

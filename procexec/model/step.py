@@ -238,13 +238,15 @@ class Canonical:
     """A simple command in canonical form: comparable whatever its spelling.
 
     ``path`` is program and sub-commands; ``options`` maps the longest name to its values
-    (``()`` for a flag), sorted; ``operands`` keep their order unless it does not matter.
+    (``()`` for a flag), sorted; ``operands`` keep their order unless it does not matter. ``unknown``
+    are options that the program's table does not have.
     """
 
     path: tuple[str, ...]
     options: tuple[tuple[str, tuple[str, ...]], ...] = ()
     operands: tuple[str, ...] = ()
     benign: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
     read_only: bool = False
     stdin: str = ""
     writes: tuple[str, ...] = ()

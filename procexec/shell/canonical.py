@@ -44,6 +44,7 @@ def canonical(command: SimpleCommand, overrides: Mapping[str, CommandSpec]) -> C
         options=tuple(sorted(walk.final_options().items())),
         operands=walk.final_operands(),
         benign=frozenset(walk.benign),
+        unknown=walk.unknown,
         read_only=walk.read_only,
         stdin=_stdin(command),
         writes=_writes(command),
@@ -230,6 +231,11 @@ class _Walk:
             self.options[name].append(_same_path(value))
         if spec and spec.benign:
             self.benign.add(name)
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """The options that no table has, where there is one."""
+        return frozenset(name for name in self.options if self.tables and not self._find(name))
 
     def final_options(self) -> dict[str, tuple[str, ...]]:
         """Return the options by their longest names, as the tables of all sub-commands tell them."""

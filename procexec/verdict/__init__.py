@@ -36,27 +36,39 @@ def decide(
 
 
 def of_another_version(result: AnswerResult, version: str) -> AnswerResult:
-    """Return a result whose failed substitutes are called steps of the version where they work."""
-    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
+    """Return a result whose failed steps of its own are called steps of the version where they work."""
     told = f"the step of another version: it works on {version}"
-    found = tuple(
-        replace(f, code=Code.OLD_VERSION_STEP, message=told)
-        if f.code is Code.WRONG_VALUE and f.line in failed
-        else f
+    failed = _failed_otherwise(result)
+    kept = [f for f in result.findings if (f.line, f.column) not in failed or f.code not in _OWN]
+    old = [
+        replace(f, code=Code.OLD_VERSION_STEP, message=told, evidence="")
         for f in result.findings
-    )
-    old = {(f.line, f.column) for f in found if f.code is Code.OLD_VERSION_STEP}
+        if f.code is Code.STEP_FAILED and (f.line, f.column) in failed
+    ]
     steps = tuple(
-        replace(s, label="old-version") if (s.line, s.column) in old else s for s in result.steps
+        replace(s, label="old-version") if (s.line, s.column) in failed else s for s in result.steps
     )
-    return replace(result, findings=found, steps=steps)
+    return replace(result, findings=(*kept, *old), steps=steps)
 
 
 def may_be_of_another_version(result: AnswerResult) -> bool:
-    """Tell whether a step failed that stands for a documented one and differs from it."""
-    failed = {f.line for f in result.findings if f.code is Code.STEP_FAILED}
-    wrong = {f.line for f in result.findings if f.code is Code.WRONG_VALUE}
-    return result.verdict is Verdict.FAIL and bool(failed & wrong)
+    """Tell whether a step failed that differs from what is documented."""
+    blamed = result.verdict is Verdict.FAIL and result.owner is Owner.ASSISTANT
+    return blamed and bool(_failed_otherwise(result))
+
+
+_OWN = frozenset([Code.WRONG_VALUE, Code.INVENTED_STEP])
+_AS_DOCUMENTED = frozenset(["matched", "variant", "paraphrase", "displaced"])
+
+
+def _failed_otherwise(result: AnswerResult) -> set[tuple[int, int]]:
+    """Return the places of the failed steps that are not as documented."""
+    other = {(s.line, s.column) for s in result.steps if s.label not in _AS_DOCUMENTED}
+    return {
+        (f.line, f.column)
+        for f in result.findings
+        if f.code is Code.STEP_FAILED and (f.line, f.column) in other
+    }
 
 
 def _result(evidence: Evidence, found: Sequence[Finding]) -> AnswerResult:

@@ -410,8 +410,19 @@ class Case:
         failed = any(run.planned.index == index for run in self.failed)
         undone = self.end.undone.get(atom.step) or self._undone_later(atom)
         missed = bool(self.end.checks) and not self.end.goal_reached
-        shared = missed and any(s.id == atom.step and self._is_shared(s) for s in controls)
+        mine = next((s for s in controls if s.id == atom.step and self._is_shared(s)), None)
+        shared = missed and mine is not None and not self._left_out_beside(mine)
         return (failed and not fails_anyway) or bool(undone) or shared
+
+    def _left_out_beside(self, control: ReferenceStep) -> bool:
+        """Tell whether another statement with the same effect is left out: that explains enough."""
+        reference = self.evidence.reference
+        controls = reference.steps if reference is not None else ()
+        beside = {s.id for s in controls if s.changes == control.changes}
+        return any(
+            m.label is Label.MISSING and m.node is not None and self.atoms[m.node].step in beside
+            for m in self.moves
+        )
 
     def _undone_later(self, atom: DocumentedAtom) -> bool:
         """Tell whether what a step is for shows only later, and is not there: the goal is missed."""

@@ -10,6 +10,7 @@ from procexec.model.result import (
     StepResult,
 )
 from procexec.model.run import Ending
+from procexec.model.step import AnswerStep, Session
 
 
 def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
@@ -29,9 +30,7 @@ def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepR
             nodes = nodes or _done_by(evidence, owners.get(k, k))
             label = _as_it_was(label, nodes, told)
         yield StepResult(
-            text=evidence.plan.steps[at].text
-            if at is not None and evidence.plan
-            else step.action.text,
+            text=_text(evidence, at, step),
             line=step.line,
             column=step.column,
             label=label,
@@ -41,6 +40,15 @@ def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepR
             output=result.output[-4000:] if result else "",
             note=result.note if result else "",
         )
+
+
+def _text(evidence: Evidence, at: int | None, step: AnswerStep) -> str:
+    """Return what was run, and what was typed into it if that is part of the step."""
+    if at is None or evidence.plan is None:
+        return step.action.text
+    planned = evidence.plan.steps[at]
+    typed = planned.replies if isinstance(step.action, Session) else ()
+    return "\n".join((planned.text, *(reply.text for reply in typed)))
 
 
 def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:

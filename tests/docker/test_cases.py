@@ -118,13 +118,11 @@ def _found(text: str, wanted: str, lines: Sequence[str], mine: Sequence[StepResu
     at = [k for k, line in enumerate(lines, 1) if line and (bare[:40] in line or line in bare)]
     if wanted != "no step":
         inside = inside or [s for s in mine if s.line in at]
-        if at and not inside:
-            inside = [s for s in mine if s.line <= at[0]][-1:]
-            if wanted == "benign" and inside:
-                return None
     if not inside:
         return "no step"
     best = min(inside, key=lambda s: abs(len(_bare(s.text)) - len(bare)))
+    if wanted == "benign" and "\n" in best.text and len(_bare(best.text)) > len(bare):
+        return None
     return _called(best.label, best.steps)
 
 

@@ -248,3 +248,19 @@ def test_a_given_value_that_is_replaced_is_told() -> None:
 
     assert found is not None
     assert found.against == ("365",)
+
+
+@pytest.mark.parametrize(
+    ("doc", "answer", "reshaped"),
+    [
+        ("git commit -m x", "git commit -m x --apply-now", True),
+        ("git commit -m x", "git commit -m x --no-verify", False),
+        ("git push origin main", "git push origin topic", False),
+        ("git config set a.b true", "git config a.b=true", True),
+        ("git submodule deinit x", "git submodule remove x", True),
+    ],
+)
+def test_another_command_is_told_from_another_value(doc: str, answer: str, reshaped: bool) -> None:
+    found = pair(doc, answer)
+
+    assert found is None or found.reshaped is reshaped

@@ -1072,3 +1072,25 @@ def test_where_the_procedure_leaves_nothing_behind_steps_must_be_there_by_text()
     assert decide(evidence(A, B, reference=transient)).verdict is Verdict.PASS
     result = decide(evidence(A, missing=["b"], reference=transient))
     assert {f.code for f in result.findings} == {Code.MISSING_STEP}
+
+
+def test_a_failed_look_that_works_on_another_version_is_of_that_version() -> None:
+    looked = replace(LOOK, exit_code=2)
+    failed = decide(evidence(A, looked, B))
+
+    assert codes(failed) == {Code.STEP_FAILED}
+    assert may_be_of_another_version(failed)
+    old = of_another_version(failed, "1")
+    assert codes(old) == {Code.STEP_FAILED, Code.OLD_VERSION_STEP}
+    assert old.steps[1].label == "old-version"
+
+
+def test_where_a_statement_beside_it_is_missing_no_other_one_is_blamed() -> None:
+    steps = tuple(replace(step, changes=(A_MADE, B_MADE)) for step in WORKS.steps)
+    other = replace(A, label=Label.SUBSTITUTED)
+
+    found = decide(
+        evidence(other, missing=["b"], reference=replace(WORKS, steps=steps), end=NOT_REACHED)
+    )
+
+    assert codes(found) == {Code.MISSING_STEP, Code.GOAL_NOT_REACHED}
