@@ -251,7 +251,7 @@ def wrong_path(base: Base, rng: Random) -> Iterator[Fault]:
 
 def wrong_content(base: Base, rng: Random) -> Iterator[Fault]:
     """A line of a file's content is left out."""
-    codes = frozenset(["wrong-value", "missing-step", *LATER])
+    codes = frozenset(["wrong-value", "missing-step", "collateral-change", *LATER])
     yield from _rewritten(base, codes, lambda t: rewrite.wrong_content(t, rng), FileWrite)
 
 
