@@ -146,7 +146,8 @@ CASES = (
           verdict=PASS, ends="exited:0"),
     _case("F05 loop", "(while :; do ln -sfn /etc/shadow ~/note; rm -f ~/note; echo done > ~/note; done) &",
           verdict=None, ends="exited:0"),
-    _case("F08", "chmod 6755 ~/note; touch -d '2400-01-01' ~/note", verdict=PASS, ends="exited:0"),
+    _case("F08", "chmod 6755 ~/note; touch -d '2400-01-01' ~/note", verdict=FAIL, ends="exited:0",
+          code=Code.UNSAFE_STEP),
 )  # fmt: skip
 IDS = ("../../x", "/abs", "..", ".", "-rf", "a/b", "x" * 200, "\u202egnp.exe", "CON", "A", "a",
        "\u00e9", "e\u0301", " ", "$(touch x)")  # fmt: skip
