@@ -24,7 +24,7 @@ from procexec.shell.atoms import ShellKnowledge
 ENGINE_VERSION = "5"
 FEWEST_RUNS = 2
 OTHER_HOSTS = ("workbench", "garage", "attic")
-OTHER_ZONES = ("XXX-11", "YYY9", "ZZZ-3")  # POSIX: hours behind UTC; needs no zone files
+OTHER_ZONES = ("EAST-11", "WEST9", "EAST-3")  # POSIX: hours behind UTC; needs no zone files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

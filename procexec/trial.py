@@ -14,7 +14,7 @@ from procexec.execute.replay import Replay, replay
 from procexec.execute.values import KnownValues, bound_by_lines
 from procexec.extract.extraction import extract
 from procexec.extract.hints import Hints
-from procexec.model.alignment import Alignment, Label, Move
+from procexec.model.alignment import Alignment, Label, Move, MoveKind
 from procexec.model.document import Answer, Procedure, SandboxSpec, Unsafe
 from procexec.model.evidence import DocumentedAtom, EndState, Evidence
 from procexec.model.plan import Plan
@@ -184,7 +184,9 @@ def blame_no_one_for_slowness(evidence: Evidence, done: Replay, limit: float) ->
     steps = {atom.id: atom.step for atom in evidence.documented}
     name = steps.get(moves[-1].node or "", "") if moves else ""
     control = next((s for s in evidence.reference.steps if s.id == name), None)
-    usual = all(move.label in _AS_DOCUMENTED for move in moves)
+    usual = all(
+        move.label in _AS_DOCUMENTED and move.kind is not MoveKind.DISPLACED for move in moves
+    )
     if control is not None and control.succeeded and usual:
         raise PassingError(
             f"the documented step `{name}` did not end within {limit:.0f} s, "
@@ -306,6 +308,7 @@ def _end_state(
         forbidden=end.checks[len(procedure.goal) :],
         collateral=comparison.collateral,
         aside=comparison.aside,
+        unfinished=comparison.unfinished,
         deviations=deviations(comparison),
         undone={
             name: tuple(c for c in effect if comparison.lacks(c))

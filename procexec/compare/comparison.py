@@ -18,13 +18,15 @@ class Comparison:
     """What the answer did beside what the documentation does.
 
     ``missing`` and ``extra`` are changes, after normalising; ``collateral`` those extra ones that
-    no answer may make; ``aside`` those that do no harm: new files of its own.
+    no answer may make; ``aside`` those that do no harm: new files of its own; ``unfinished`` how
+    documented steps leave things on their way, and other values of documented settings.
     """
 
     missing: tuple[Change, ...]
     extra: tuple[Change, ...]
     collateral: tuple[Change, ...]
     aside: tuple[Change, ...]
+    unfinished: tuple[Change, ...]
     touched: frozenset[str]
 
     @property
@@ -111,14 +113,17 @@ def compare(
     footprint = {change.fact.subject for change in theirs}
     on_the_way = {c for step in reference.steps for c in normaliser.changes(step.changes)}
     if reference.works:
-        collateral, aside = _sorted_out(extra, missing, footprint, on_the_way, existing, ground)
+        collateral, aside, unfinished = _sorted_out(
+            extra, missing, footprint, on_the_way, existing, ground
+        )
     else:
-        collateral, aside = _beside(extra, existing, ground), []
+        collateral, aside, unfinished = _beside(extra, existing, ground), [], []
     return Comparison(
         missing=tuple(sorted(missing.elements())),
         extra=tuple(sorted(extra.elements())),
         collateral=tuple(sorted(collateral)),
         aside=tuple(sorted(aside)),
+        unfinished=tuple(sorted(unfinished)),
         touched=frozenset(change.fact.subject for change in mine),
     )
 
@@ -171,8 +176,8 @@ def _sorted_out(
     on_the_way: set[Change],
     existing: Mapping[str, bool],
     ground: Ground,
-) -> tuple[list[Change], list[Change]]:
-    collateral, aside = [], []
+) -> tuple[list[Change], list[Change], list[Change]]:
+    collateral, aside, unfinished = [], [], []
     wanted = {key for change in missing if (key := _setting(change))}
     rewritten = Counter(filter(None, map(ground.reworded, missing.elements())))
     for change in extra.elements():
@@ -181,7 +186,7 @@ def _sorted_out(
             continue
         # how documented steps leave things for those that are not done; a setting's other value
         if change in on_the_way or (_setting(change) in wanted):
-            aside.append(change)
+            unfinished.append(change)
             continue
         shape = ground.reworded(change)
         if shape and rewritten[shape] > 0:
@@ -195,7 +200,7 @@ def _sorted_out(
             aside.append(change)
         else:
             collateral.append(change)
-    return collateral, aside
+    return collateral, aside, unfinished
 
 
 def _setting(change: Change) -> tuple[Sign, str, str] | None:

@@ -33,13 +33,15 @@ class EndState:
     ``undone``: of each documented step the part of its effect that is not there;
     ``untouched``: the steps of which the answer has not even changed the same subjects;
     ``by_products``: the steps that only make new things of the reader's own, for later steps whose
-    effect is there without them. ``complete``: nothing that the reference brings about is missing.
+    effect is there without them. ``unfinished``: changes that say that a documented step is missing
+    or has another value; where the goal is reached all the same, they are collateral. ``complete``: nothing that the reference brings about is missing.
     """
 
     checks: tuple[CheckResult, ...] = ()
     forbidden: tuple[CheckResult, ...] = ()
     collateral: tuple[Change, ...] = ()
     aside: tuple[Change, ...] = ()
+    unfinished: tuple[Change, ...] = ()
     deviations: tuple[Deviation, ...] = ()
     undone: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     untouched: frozenset[str] = frozenset()

@@ -109,7 +109,7 @@ def _besides(result: AnswerResult, found: Sequence[Finding]) -> Iterator[tuple[s
     also = [f"{f.slug} ({f.code.value}): {one_line(f.message)}" for f in found[1:]]
     yield "also", _head("\n".join(also), _LINES, "- ")
     noted = [f"{f.slug} ({f.code.value}): {one_line(f.message)}" for f in informational(result)]
-    yield "note", "; ".join(noted)
+    yield "note", "; ".join([*noted, *map(one_line, result.notes)])
 
 
 def _then(result: AnswerResult, main: Finding | None) -> Iterator[tuple[str, str]]:
@@ -297,6 +297,7 @@ class Progress:
     ) -> None:
         self._total = total
         self._done = 0
+        self._noted: set[int] = set()
         self._lock = Lock()
         self._view: _View = _Silent()
         self._make = partial(_view, total, file, quiet=quiet, environment=environment)
@@ -310,6 +311,8 @@ class Progress:
         with self._lock:
             self._done += 1
             self._view.end(result.key, self._line(result), result.verdict)
+            for note in self._new_notes(result):
+                self._view.say(note)
 
     def say(self, text: str) -> None:
         """Tell something that is no result, such as that an image is being built."""
@@ -328,6 +331,13 @@ class Progress:
     ) -> None:
         with self._lock:
             self._view.close()
+
+    def _new_notes(self, result: AnswerResult) -> list[str]:
+        """Return what is to be known of an answer, such as how its procedure was found, once."""
+        notes = [one_line(f"{result.id}: {note}") for note in result.notes]
+        new = [note for note in notes if hash(note) not in self._noted]
+        self._noted.update(map(hash, new))
+        return new
 
     def _line(self, result: AnswerResult) -> str:
         width = max(3, len(str(self._total)))

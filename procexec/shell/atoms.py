@@ -87,7 +87,7 @@ class _Atomiser:
 
     def of_text(self, text: str, step: int) -> Iterator[Atom]:
         for stages in _pipelines(parse(text).commands):
-            forms = _fed([canonical(stage, self.knowledge.options) for stage in stages])
+            forms = self.fed([canonical(stage, self.knowledge.options) for stage in stages])
             whole = text[stages[0].start : stages[-1].end]
             atom = Atom(
                 kind=AtomKind.COMMAND,
@@ -140,6 +140,13 @@ class _Atomiser:
     def at_home(self, path: str) -> str:
         return re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: self.knowledge.home, path)
 
+    def fed(self, stages: list[Canonical]) -> list[Canonical]:
+        """Return a pipeline from literal text into a program that takes statements as that program."""
+        if len(stages) < 2 or program_of(stages[1], self.knowledge.sessions) is None:
+            return stages
+        said = _said(stages[0])
+        return stages if said is None else [replace(stages[1], stdin=said), *stages[2:]]
+
     def statements(self, atom: Atom) -> Iterator[Atom]:
         """Cut a command that hands statements to a session program into one atom for each.
 
@@ -174,14 +181,6 @@ class _Atomiser:
                 read_only=looks,
             )
             yield replace(atom, text=atom.text or statement, stages=(form,))
-
-
-def _fed(stages: list[Canonical]) -> list[Canonical]:
-    """Return a pipeline that begins with literal text as the command that reads that text."""
-    if len(stages) < 2:
-        return stages
-    said = _said(stages[0])
-    return stages if said is None else [replace(stages[1], stdin=said), *stages[2:]]
 
 
 def _said(form: Canonical) -> str | None:

@@ -54,6 +54,8 @@ class Case:
         self.atoms = {atom.id: atom for atom in evidence.documented}
         self.open_from = self._first_open()
         self.failed = [run for run in self.runs if self._has_failed(run)]
+        done = self.open_from is None and self.end.goal_reached
+        self.harm = (*self.end.collateral, *(self.end.unfinished if done else ()))
 
     def findings(self, elsewhere: AnswerResult | None) -> Iterator[Finding]:
         """Yield all findings; where the reference fails, owners are set by who is to blame."""
@@ -400,7 +402,7 @@ class Case:
         return any(re.search(word, undone) for word in words)
 
     def _is_right(self) -> bool:
-        return self.end.goal_reached and not self.end.collateral and not self._forbidden()
+        return self.end.goal_reached and not self.harm and not self._forbidden()
 
     def _is_to_blame(self, atom: DocumentedAtom, index: int) -> bool:
         """Tell whether a substituted step failed where the documented one works, or does not do."""
@@ -448,7 +450,7 @@ class Case:
             step = self.evidence.steps[index]
             effect = set(self.evidence.effects.get(index, ()))
             bad = (
-                effect & set(self.end.collateral)
+                effect & set(self.harm)
                 or {change.fact.subject for change in effect} & spoilt
                 or (index == first_failed and move.label is not Label.CHECK)
                 or index in led_away
@@ -564,7 +566,7 @@ class Case:
         )
 
     def _collateral(self) -> Iterator[Finding]:
-        harm = [*self._forbidden(), *_changes_text(self.end.collateral).split("\n")]
+        harm = [*self._forbidden(), *_changes_text(self.harm).split("\n")]
         harm = [line for line in harm if line]
         if harm and self.evidence.results:
             message = "the answer changes what the documented procedure leaves alone"
@@ -575,7 +577,7 @@ class Case:
 
     def _who_does_harm(self) -> AnswerStep | None:
         """Return the first step that makes one of the collateral changes, as far as is known."""
-        harm = set(self.end.collateral)
+        harm = set(self.harm)
         effects = sorted(self.evidence.effects.items())
         return next((self.evidence.steps[k] for k, effect in effects if harm & set(effect)), None)
 

@@ -17,16 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from procexec.cli.engine import Workshop, image_maker, workshop
-from procexec.judge.silent import Silent
+from benchmarks.mutation.bench import Runner, runner
 from procexec.model.document import version_key
 from procexec.model.result import AnswerResult, StepResult, Verdict
-from procexec.pipeline import Evaluation, Tools, judged
+from procexec.pipeline import Evaluation, judged
 from procexec.read.sandboxes import read_sandboxes
-from procexec.read.unsafe import shipped_unsafe
-from procexec.reference import References
 from procexec.trial import hints_of, uncovered
-from procexec.workload import Benches, Library
+from procexec.workload import Library
 from tests.cases import Case, Expected, cases_of, procedure_of
 from tests.tables import leave
 
@@ -143,12 +140,10 @@ def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
     chosen = os.environ.get("PROCEXEC_CASE_PRODUCTS")
     wanted = set(chosen.split(",")) if chosen else products
     folders = sorted(p.parent for p in CASES.glob("*/*/procedure.yaml") if p.parts[-3] in wanted)
-    with workshop(workers=WORKERS) as shop:
-        library = Library(
-            procedures={p.id: p for p in map(procedure_of, folders)}, sandboxes=sandboxes
-        )
+    procedures = {p.id: p for p in map(procedure_of, folders)}
+    with runner(Library(procedures=procedures, sandboxes=sandboxes), WORKERS) as bench:
         every = bool(chosen) or request.config.getoption("--nightly")
-        found = list(_run(folders, library, shop, every=every))
+        found = list(_run(folders, bench, every=every))
     leave(request.config, "cases: wanted and found verdicts", _table(found))
     return found
 
@@ -165,24 +160,12 @@ def _on_newest(case: Case) -> Case:
     return replace(case, expect={newest: case.expect[newest]})
 
 
-def _run(
-    folders: list[Path], library: Library, shop: Workshop, *, every: bool
-) -> Iterator[Outcome]:
-    tools = Tools(
-        provider=shop.provider,
-        references=References(provider=shop.provider),
-        judge=Silent(),
-        unsafe=shipped_unsafe(),
-    )
-    benches = Benches(
-        library=library,
-        provider=shop.provider,
-        image=image_maker(shop.client, lambda _line: None),
-    )
+def _run(folders: list[Path], bench: Runner, *, every: bool) -> Iterator[Outcome]:
+    library = bench.library
 
     def one(job: tuple[Path, Case]) -> list[Outcome]:
         folder, case = job
-        return list(_outcomes(case, library, f"{folder.parent.name}/{folder.name}", benches, tools))
+        return list(_outcomes(case, f"{folder.parent.name}/{folder.name}", bench))
 
     jobs = [
         (folder, case)
@@ -197,18 +180,16 @@ def _run(
             yield from outcomes
 
 
-def _outcomes(
-    case: Case, library: Library, procedure: str, benches: Benches, tools: Tools
-) -> Iterator[Outcome]:
+def _outcomes(case: Case, procedure: str, bench: Runner) -> Iterator[Outcome]:
+    library, tools = bench.library, bench.tools
     if case.answer.procedure is None:
         for version, wanted in case.expect.items():
             spec = library.sandboxes[case.answer.product or "", version].spec
             trial = uncovered(case.answer, 1, version, hints_of(spec))
             yield Outcome(case=case, wanted=wanted, found=judged(trial, tools.judge))
         return
-    evaluation = Evaluation(
-        answer=case.answer, line=1, benches=benches.of(library.procedures[procedure]), tools=tools
-    )
+    benches = bench.benches.of(library.procedures[procedure])
+    evaluation = Evaluation(answer=case.answer, line=1, benches=benches, tools=tools)
     for result in evaluation.results(list(case.expect)):
         yield Outcome(case=case, wanted=case.expect[result.answer.version], found=result.answer)
 

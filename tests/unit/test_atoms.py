@@ -59,6 +59,20 @@ def test_a_pipeline_is_one_atom_with_its_stages() -> None:
     assert [stage.path for stage in atom.stages] == [("cat",), ("sort",), ("head",)]
 
 
+@pytest.mark.parametrize("told", ["echo 'DROP TABLE t;'", "printf 'DROP TABLE t;\\n'"])
+def test_text_that_is_piped_into_a_program_that_takes_statements_is_its_statements(
+    told: str,
+) -> None:
+    assert statements(f"{told} | sqlite3 app.db") == statements('sqlite3 app.db "DROP TABLE t;"')
+
+
+@pytest.mark.parametrize("text", ["echo $X | sqlite3 app.db", "echo yes | python manage.py run"])
+def test_text_that_is_not_known_or_a_reply_stays_a_pipeline(text: str) -> None:
+    (atom,) = of(text)
+
+    assert len(atom.stages) == 2
+
+
 def test_an_atom_s_place_is_in_the_step_s_text() -> None:
     text = "mkdir d &&\n  cd d"
 

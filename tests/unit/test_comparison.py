@@ -212,7 +212,7 @@ def test_an_effect_is_not_done_when_things_are_as_the_steps_before_it_left_them(
 
     assert found.has_done([MADE])
     assert not found.has_done(reload)
-    assert found.collateral == ()
+    assert (found.collateral, found.unfinished) == ((), tuple(sorted(edit)))
 
 
 def test_an_effect_is_touched_when_the_answer_changed_the_same_things() -> None:
@@ -272,3 +272,4 @@ def test_another_value_of_a_documented_setting_is_wrong_and_no_collateral() -> N
     comparison = compared([found, more], reference(wanted))
 
     assert (comparison.missing, comparison.collateral) == ((wanted,), (more,))
+    assert comparison.unfinished == (found,)

@@ -297,6 +297,16 @@ def test_ci_and_dumb_terminals_get_lines(environment: dict[str, str]) -> None:
     assert progress(Terminal(), environment) == PLAIN
 
 
+def test_a_note_is_told_once_whatever_the_verdict() -> None:
+    file = io.StringIO()
+    noted = replace(passed("ok"), notes=("procedure git/add-patch: the question alone tells",))
+    with Progress(2, file=file, environment={}) as shown:
+        for version in ("2.30", "2.39"):
+            shown.finished(replace(noted, version=version))
+
+    assert file.getvalue().count("ok: procedure git/add-patch: the question alone tells\n") == 1
+
+
 def test_quiet_is_silent() -> None:
     assert progress(Terminal(), {"TERM": "xterm"}, quiet=True) == ""
 

@@ -1,5 +1,7 @@
 """A machine that is too busy is told from an answer that never comes to an end."""
 
+from dataclasses import replace
+
 import pytest
 
 from procexec.errors import PassingError
@@ -74,6 +76,10 @@ def test_a_documented_step_that_takes_too_long_only_here_is_the_test_bed_s() -> 
         evidence(move("a", Label.MATCHED, 0), move("b", Label.SUBSTITUTED, 1)),
         evidence(move("a", Label.SUBSTITUTED, 0), move("b", Label.MATCHED, 1)),
         evidence(move("a", Label.MATCHED, 0), move("b", Label.MATCHED, 1), exit_code=1),
+        evidence(
+            move("a", Label.MATCHED, 0),
+            replace(move("b", Label.MATCHED, 1), kind=MoveKind.DISPLACED),
+        ),
     ],
 )
 def test_a_step_of_its_own_or_behind_one_is_the_answer_s(case: Evidence) -> None:

@@ -1094,3 +1094,17 @@ def test_where_a_statement_beside_it_is_missing_no_other_one_is_blamed() -> None
     )
 
     assert codes(found) == {Code.MISSING_STEP, Code.GOAL_NOT_REACHED}
+
+
+def test_what_is_left_unfinished_does_not_pass_though_the_goal_is_reached() -> None:
+    half_done = replace(REACHED, unfinished=(HARM,), equal=False)
+
+    found = decide(evidence(A, B, end=half_done))
+
+    assert codes(found) == {Code.COLLATERAL_CHANGE}
+
+
+def test_what_is_left_unfinished_is_no_harm_where_the_goal_is_missed() -> None:
+    found = decide(evidence(A, missing=["b"], end=replace(WITHOUT_B, unfinished=(HARM,))))
+
+    assert codes(found) == {Code.MISSING_STEP, Code.GOAL_NOT_REACHED}
