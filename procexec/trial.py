@@ -88,12 +88,12 @@ def try_out(
         documented=documented_atoms(doc),
         plan=planned,
         reference=reference,
+        elsewhere=_control_elsewhere(others, reference, alignment.branches, references),
         unsafe=(*unsafe, *bench.spec.unsafe),
         limits=bench.spec.limits,
         notes=notes,
     )
-    allowed = _changed_elsewhere(others, reference, alignment.branches, references)
-    return _executed(evidence, planned, reference, bench, allowed, provider)
+    return _executed(evidence, planned, reference, bench, provider)
 
 
 def in_its_time(
@@ -118,17 +118,17 @@ def in_its_time(
     return reference
 
 
-def _changed_elsewhere(
+def _control_elsewhere(
     others: Sequence[Callable[[], Bench]],
     reference: Reference,
     branches: dict[str, str],
     references: References,
-) -> frozenset[str] | None:
+) -> Reference | None:
+    """Return the control of the newest version that works, where this version's does not."""
     if reference.works:
         return None
     controls = (references.get(other(), branches) for other in reversed(others))
-    working = next((control for control in controls if control.works), None)
-    return subjects(working.changes) if working is not None else None
+    return next((control for control in controls if control.works), None)
 
 
 def _executed(
@@ -136,7 +136,6 @@ def _executed(
     planned: Plan,
     reference: Reference,
     bench: Bench,
-    allowed: frozenset[str] | None,
     provider: SandboxProvider,
 ) -> Trial:
     procedure = bench.procedure
@@ -160,6 +159,8 @@ def _executed(
                     raise
                 done = done.wrecked(e.message)
     normaliser = _normaliser(evidence, procedure)
+    elsewhere = evidence.elsewhere
+    allowed = subjects(elsewhere.changes) if elsewhere is not None else None
     return Trial(
         evidence=replace(
             evidence,

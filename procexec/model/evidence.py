@@ -60,7 +60,8 @@ class Evidence:
     """One answer, run on one version of the product.
 
     ``effects`` are the changes of the watched steps, by the answer's step index; ``reference`` and
-    ``end`` are None where nothing was run.
+    ``end`` are None where nothing was run. ``elsewhere`` is the control on the newest version that
+    works, where the documentation fails on this one.
     """
 
     answer: Answer
@@ -74,6 +75,7 @@ class Evidence:
     results: tuple[CommandResult, ...] = ()
     effects: dict[int, tuple[Change, ...]] = field(default_factory=dict)
     reference: Reference | None = None
+    elsewhere: Reference | None = None
     end: EndState | None = None
     unsafe: tuple[Unsafe, ...] = ()
     limits: tuple[str, ...] = ()

@@ -72,19 +72,22 @@ def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
     """Return the documented steps that are not in the answer as they are documented, and change
-    what this step changes.
+    what this step changes: here, or where they work.
     """
-    reference = evidence.reference
     effect = {change.fact.subject for change in evidence.effects.get(index, ())}
-    if reference is None or evidence.alignment is None or not effect:
+    if evidence.alignment is None or not effect:
         return ()
     steps = {atom.id: atom.step for atom in evidence.documented}
     moves = [m for m in evidence.alignment.moves if m.node is not None]
     other = {steps[m.node or ""] for m in moves if m.atom is None or m.label is Label.SUBSTITUTED}
+    controls = [c for c in (evidence.reference, evidence.elsewhere) if c is not None]
     return tuple(
-        s.id
-        for s in reference.steps
-        if s.id in other and effect & {change.fact.subject for change in s.changes}
+        dict.fromkeys(
+            step.id
+            for control in controls
+            for step in control.steps
+            if step.id in other and effect & {change.fact.subject for change in step.changes}
+        )
     )
 
 

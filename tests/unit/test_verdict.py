@@ -840,6 +840,16 @@ def test_a_step_is_called_what_it_turned_out_to_be(
     assert (told.label, told.steps) == label
 
 
+def test_what_does_a_documented_step_only_elsewhere_is_called_equivalent() -> None:
+    other = replace(EXTRA, text="touch b", effect=(B_MADE,))
+    here = evidence(A, other, missing=["b"], reference=STALE)
+
+    alone, controlled = (decide(case).steps[1] for case in (here, replace(here, elsewhere=WORKS)))
+
+    assert alone.steps == ()
+    assert (controlled.label, controlled.steps) == ("equivalent", ("b",))
+
+
 def test_the_slices_of_an_answer_are_kept() -> None:
     assert decide(evidence(A, B)).slices == ("easy",)
 
