@@ -72,11 +72,17 @@ class Outcome:
         What is typed into one program is one step for us: looks among it are not told apart.
         """
         lines = [_bare(line) for line in self.case.answer.answer.split("\n")]
-        return [
-            (text, wanted, found)
-            for text, wanted in ((text, _wanted(label)) for text, label in self.case.labels)
-            if (found := _found(text, wanted, lines, self.found.steps)) is not None
-        ]
+        rest = list(self.found.steps)
+        found = []
+        for text, label in self.case.labels:
+            wanted = _wanted(label)
+            is_look = wanted == "benign"
+            step = _step_of(text, lines, self.found.steps, rest, by_place=wanted != "no step")
+            if step in rest:
+                rest.remove(step)
+            if not (is_look and step is not None and _is_part(text, step)):
+                found.append((text, wanted, "no step" if step is None else _called(step)))
+        return found
 
     def __str__(self) -> str:
         codes = sorted(self.codes)
@@ -84,9 +90,6 @@ class Outcome:
             f"{self.case.answer.id} on {self.found.version}: wanted {self.wanted.verdict}"
             f" ({self.wanted.owner}), found {self.found.verdict} ({self.found.owner}) {codes}"
         )
-
-
-_FAULTS = ("wrong-value", "invented", "old-version", "unsafe")
 
 
 def _bare(text: str) -> str:
@@ -101,28 +104,37 @@ def _wanted(label: str) -> str:
     return "no step" if kind.startswith("not-a-step") else kind
 
 
-def _called(label: str, steps: Sequence[str]) -> str:
-    if label in _FAULTS and label != "wrong-value":
-        return label
-    return "does " + ",".join(sorted(steps)) if steps else "benign"
+def _called(step: StepResult) -> str:
+    if step.label in ("invented", "old-version", "unsafe"):
+        return step.label
+    return "does " + ",".join(sorted(step.steps)) if step.steps else "benign"
 
 
-def _found(text: str, wanted: str, lines: Sequence[str], mine: Sequence[StepResult]) -> str | None:
-    """Return what we call the step of a text: the one with most of its words, or on its line.
+def _step_of(
+    text: str,
+    lines: Sequence[str],
+    mine: Sequence[StepResult],
+    rest: Sequence[StepResult],
+    *,
+    by_place: bool,
+) -> StepResult | None:
+    """Return the step of a text: the one with most of its words, or on its line.
 
-    None: a look that is typed into a program which does other things, too.
+    Of equal ones it is the first that is among the rest.
     """
     bare = _bare(re.sub(r"^\(same \w+\)", "", text))
     inside = [s for s in mine if _bare(s.text) and (_bare(s.text) in bare or bare in _bare(s.text))]
-    at = [k for k, line in enumerate(lines, 1) if line and (bare[:40] in line or line in bare)]
-    if wanted != "no step":
-        inside = inside or [s for s in mine if s.line in at]
-    if not inside:
-        return "no step"
-    best = min(inside, key=lambda s: abs(len(_bare(s.text)) - len(bare)))
-    if wanted == "benign" and "\n" in best.text and len(_bare(best.text)) > len(bare):
-        return None
-    return _called(best.label, best.steps)
+    if by_place and not inside:
+        at = [k for k, line in enumerate(lines, 1) if line and (bare[:40] in line or line in bare)]
+        inside = [s for s in mine if s.line in at]
+    return min(
+        inside, key=lambda s: (abs(len(_bare(s.text)) - len(bare)), s not in rest), default=None
+    )
+
+
+def _is_part(text: str, step: StepResult) -> bool:
+    """Tell whether a text is typed into a program that does other things, too."""
+    return "\n" in step.text and len(_bare(step.text)) > len(_bare(text))
 
 
 def _same_label(wanted: str, found: str) -> bool:
