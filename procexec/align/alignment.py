@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from procexec.align import solver
-from procexec.align.graph import Node, atom_edges, branches, nodes
+from procexec.align.graph import Node, atom_edges, boundary_steps, branches, nodes
 from procexec.align.similarity import Values, candidate
 from procexec.model.alignment import Alignment, Candidate, Label, Move, MoveKind
 from procexec.model.document import Procedure
 from procexec.model.step import Action, Atom, AtomKind
-from procexec.shell.atoms import ShellKnowledge, atoms
+from procexec.shell.atoms import Bound, ShellKnowledge, atoms_and_bounds
 
 _LOOK_ALIKE = solver.BENIGN - 10
 _KINDS = {
@@ -29,6 +29,7 @@ class Documented:
     nodes: tuple[Node, ...]
     edges: tuple[tuple[str, str], ...]
     groups: dict[str, dict[str, tuple[str, ...]]]
+    bounds: tuple[tuple[str, Bound], ...]
     values: Values
 
 
@@ -42,6 +43,7 @@ def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) ->
         nodes=every,
         edges=atom_edges(procedure, every),
         groups=branches(every),
+        bounds=boundary_steps(procedure, version, knowledge),
         values=Values(
             given={name: str(value) for name, value in procedure.given.items()},
             free={name: str(value) for name, value in procedure.free.items()},
@@ -51,7 +53,7 @@ def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) ->
 
 def align(actions: Sequence[Action], doc: Documented) -> Alignment:
     """Return an optimal alignment of an answer's actions to a documented procedure."""
-    answer = atoms(actions, doc.knowledge)
+    answer, bounds = atoms_and_bounds(actions, doc.knowledge)
     found = candidates(answer, doc)
     problem = problem_of(answer, doc, likely(answer, doc, found))
     solution = solver.solve(problem)
@@ -69,7 +71,20 @@ def align(actions: Sequence[Action], doc: Documented) -> Alignment:
         violations=solution.violations,
         optimal=solution.optimal,
         gap=solution.gap,
+        bounds=_bounds(bounds, doc),
     )
+
+
+def _bounds(found: Sequence[Bound], doc: Documented) -> dict[int, tuple[str, ...]]:
+    """Return the documented steps that open or leave the same program, by the answer's step."""
+    rest = list(doc.bounds)
+    named: dict[int, tuple[str, ...]] = {}
+    for bound in found:
+        same = [b for b in rest if (b[1].program, b[1].opens) == (bound.program, bound.opens)]
+        if same:
+            rest.remove(same[0])
+            named[bound.step] = (*named.get(bound.step, ()), same[0][0])
+    return named
 
 
 def candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str], Candidate]:

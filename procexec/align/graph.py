@@ -16,7 +16,7 @@ from procexec.model.step import (
     Session,
     WriteMode,
 )
-from procexec.shell.atoms import ShellKnowledge, atoms
+from procexec.shell.atoms import Bound, ShellKnowledge, atoms, atoms_and_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,15 @@ def nodes(procedure: Procedure, version: str, knowledge: ShellKnowledge) -> tupl
             name = step.id if len(parts) == 1 else f"{step.id}#{k}"
             found.append(Node(id=name, step=step, atom=atom, others=others))
     return tuple(found)
+
+
+def boundary_steps(
+    procedure: Procedure, version: str, knowledge: ShellKnowledge
+) -> tuple[tuple[str, Bound], ...]:
+    """Return the steps that open or leave a program, with what they do, in document order."""
+    every = [(step.id, action) for step in procedure.steps for action in actions(step, version)]
+    _, bounds = atoms_and_bounds([action for _, action in every], knowledge)
+    return tuple((every[bound.step][0], bound) for bound in bounds)
 
 
 def step_graph(procedure: Procedure) -> "nx.DiGraph[str]":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from procexec.model.alignment import Candidate, Label
 from procexec.model.step import Atom, AtomKind, Canonical
+from procexec.shell.files import EDIT, WRITE
 from procexec.shell.parse import PLACEHOLDER
 from procexec.shell.sessions import STATEMENT
 
@@ -44,7 +45,7 @@ def candidate(
 
 
 def _compare(doc: Atom, answer: Atom, values: Values) -> Candidate | None:
-    if doc.kind is not answer.kind:
+    if doc.kind is not answer.kind and not (_is_write(doc) and _is_write(answer)):
         return None
     match doc.kind:
         case AtomKind.COMMAND | AtomKind.FILE:
@@ -53,6 +54,11 @@ def _compare(doc: Atom, answer: Atom, values: Values) -> Candidate | None:
             return _inputs(doc, answer)
         case AtomKind.MANUAL:
             return _prose(doc.text, answer.text)
+
+
+def _is_write(atom: Atom) -> bool:
+    """Tell whether an atom writes a file, in whatever way it is told."""
+    return len(atom.stages) == 1 and atom.stages[0].path[:1] == (WRITE,)
 
 
 def _inputs(doc: Atom, answer: Atom) -> Candidate:
@@ -124,7 +130,9 @@ def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate |
 
 
 def _comparable(doc: Canonical, answer: Canonical) -> bool:
-    """Tell whether two commands could be versions of one: same sub-command, same verb."""
+    """Tell whether two commands could be versions of one: same sub-command, verb or file."""
+    if doc.path[:1] == answer.path[:1] == (WRITE,):
+        return doc.path == answer.path or doc.operands == answer.operands
     shorter = min(len(doc.path), len(answer.path))
     same = shorter > 0 and doc.path[:shorter] == answer.path[:shorter]
     if STATEMENT in doc.path and STATEMENT in answer.path:
@@ -150,12 +158,15 @@ class _Differences:
     reshaped: bool = False
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
-        if doc.path != answer.path:
+        same_text = _lines(doc.stdin) == _lines(answer.stdin)
+        if same_text and _is_edit(doc, answer):
+            self.benign += 1
+        elif doc.path != answer.path:
             self.reshaped = True
             self._differ(f"`{' '.join(answer.path)}` instead of `{' '.join(doc.path)}`")
         self._options(doc, answer)
         self._operands(doc.operands, answer.operands)
-        if doc.stdin.strip() != answer.stdin.strip():
+        if not same_text:
             self._differ("other text on standard input")
         if doc.writes != answer.writes:
             self._differ("other redirections")
@@ -191,7 +202,7 @@ class _Differences:
             for want, have in zip(wanted, found, strict=True):
                 if not self._same(want, have):
                     self.reshaped |= len(want.split()) != len(have.split())
-                    self._differ(f"`{have}` instead of `{want}`")
+                    self._differ(f"`{have}` instead of `{want}`", _apart(want, have))
             return
         self.reshaped = True
         missing, added = Counter(wanted), Counter(found)
@@ -210,6 +221,22 @@ class _Differences:
             return False
         self.bindings.update(bound)
         return True
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text that are not blank, without the blanks at their ends."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
+
+
+def _is_edit(doc: Canonical, answer: Canonical) -> bool:
+    """Tell whether one of two commands puts its text into a file where the other writes it."""
+    return doc.path[:1] == (WRITE,) and (EDIT in doc.path) != (EDIT in answer.path)
+
+
+def _apart(want: str, have: str) -> float:
+    """Return how much two operands differ, up to 1: less where they share words."""
+    wanted, found = Counter(want.split()), Counter(have.split())
+    return 1 - (wanted & found).total() / max(wanted.total(), found.total(), 1) / 2
 
 
 def _unify(want: str, have: str, values: Values) -> dict[str, str] | None:

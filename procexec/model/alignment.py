@@ -99,6 +99,8 @@ class Alignment:
 
     ``cost`` in thousandths of a missing required step; ``fitness`` 0-1, 1 is the documented
     procedure itself; ``violations`` are pairs (u, v) of step ids where v came before u.
+    ``bounds`` are the documented steps that only open or leave a program, by the answer's step
+    that does it: they are no atoms, since what is typed between them counts.
     """
 
     atoms: tuple[Atom, ...]
@@ -110,6 +112,7 @@ class Alignment:
     violations: tuple[tuple[str, str], ...] = ()
     optimal: bool = True
     gap: int = 0
+    bounds: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def contradictions(items: Sequence[Considered]) -> dict[str, tuple[str, ...]]:

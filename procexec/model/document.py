@@ -205,7 +205,8 @@ class SessionProgram(Document, frozen=True):
     On the command line, up to ``operands`` operands leave the program waiting for statements,
     unless one of the options ``batch`` is there. The first of them is what the statements are
     about, or the value of one of the options ``target``. Operands beyond them are statements, or
-    the words of one (``words``); so are the values of the options ``statements``.
+    the words of one (``words``), or a script and what is for it (``scripts``); statements are the
+    values of the options ``statements``, too.
     """
 
     program: str
@@ -214,6 +215,7 @@ class SessionProgram(Document, frozen=True):
     target: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     words: bool = False
+    scripts: bool = False
     prompts: tuple[str, ...] = ()
     quit: tuple[str, ...] = ()
     retarget: tuple[str, ...] = ()
@@ -249,7 +251,8 @@ class Unsafe(Document, frozen=True):
 class OptionSpec(Document, frozen=True):
     """An option of a command: all its spellings, whether it takes a value, whether it matters.
 
-    ``means``: the options of the same command that it stands for.
+    ``means``: the options of the same command that it stands for. ``read_only``: with it the
+    command changes nothing.
     """
 
     names: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -257,6 +260,7 @@ class OptionSpec(Document, frozen=True):
     benign: bool = False
     repeatable: bool = False
     means: tuple[str, ...] = ()
+    read_only: bool = False
 
 
 class CommandSpec(Document, frozen=True):

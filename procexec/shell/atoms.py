@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from procexec.model.document import CommandSpec, SessionProgram
 from procexec.model.step import (
@@ -19,6 +19,7 @@ from procexec.model.step import (
     Session,
 )
 from procexec.shell.canonical import canonical
+from procexec.shell.files import EDIT, WRITE, file_written, said_by
 from procexec.shell.parse import SimpleCommand, parse
 from procexec.shell.sessions import (
     STATEMENT,
@@ -41,10 +42,27 @@ class ShellKnowledge:
     workdir: str = "/root"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Where a program that takes statements is opened or left; ``step`` is the action's index."""
+
+    step: int
+    program: str
+    opens: bool
+
+
 def atoms(actions: Sequence[Action], knowledge: ShellKnowledge) -> tuple[Atom, ...]:
     """Return the atoms of actions in order; ``Atom.step`` is the action's index."""
+    return atoms_and_bounds(actions, knowledge)[0]
+
+
+def atoms_and_bounds(
+    actions: Sequence[Action], knowledge: ShellKnowledge
+) -> tuple[tuple[Atom, ...], tuple[Bound, ...]]:
+    """Return the atoms of actions in order, and where programs are opened and left."""
     atomiser = _Atomiser(knowledge, cwd=knowledge.workdir)
-    return tuple(atom for k, action in enumerate(actions) for atom in atomiser.of(action, k))
+    found = tuple(atom for k, action in enumerate(actions) for atom in atomiser.of(action, k))
+    return found, tuple(atomiser.bounds)
 
 
 @dataclass(slots=True)
@@ -61,6 +79,7 @@ class _Atomiser:
     cwd: str
     open: _Open | None = None
     left: _Open | None = None
+    bounds: list[Bound] = field(default_factory=list)
 
     def of(self, action: Action, step: int) -> Iterator[Atom]:
         if not isinstance(action, Input):
@@ -71,23 +90,23 @@ class _Atomiser:
             case Session():
                 yield from self.of_session(action, step)
             case FileWrite():
-                written = self.absolute(action.path)
-                kind = Canonical(
-                    path=("write", action.mode), operands=(written,), stdin=action.content
+                yield Atom(
+                    kind=AtomKind.FILE, text=action.text, step=step, stages=(self.file(action),)
                 )
-                yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Input():
                 yield from self.of_input(action, step)
             case FileEdit():
                 written = self.absolute(action.path)
-                kind = Canonical(path=("write", "edit"), operands=(written,), stdin=action.content)
+                kind = Canonical(path=(WRITE, EDIT), operands=(written,), stdin=action.content)
                 yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Manual():
                 yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step)
 
     def of_text(self, text: str, step: int) -> Iterator[Atom]:
         for stages in _pipelines(parse(text).commands):
-            forms = self.fed([canonical(stage, self.knowledge.options) for stage in stages])
+            forms = [canonical(stage, self.knowledge.options) for stage in stages]
+            told = file_written(stages, forms)
+            forms = [self.file(told)] if told else self.fed(forms)
             whole = text[stages[0].start : stages[-1].end]
             atom = Atom(
                 kind=AtomKind.COMMAND,
@@ -122,10 +141,18 @@ class _Atomiser:
         """Yield the statements that are typed into the open program."""
         assert self.open is not None
         spec = self.open.spec
-        if any(re.fullmatch(p, text.strip(), re.IGNORECASE) for p in spec.quit):
+        if _leaves(text.strip(), spec):
+            self.bound(step, spec, opens=False)
             self.open = None
             return
         yield from self.split(text, self.open, Atom(kind=AtomKind.COMMAND, text="", step=step))
+
+    def bound(self, step: int, spec: SessionProgram, *, opens: bool) -> None:
+        self.bounds.append(Bound(step=step, program=spec.program, opens=opens))
+
+    def file(self, action: FileWrite) -> Canonical:
+        path = self.absolute(action.path)
+        return Canonical(path=(WRITE, action.mode), operands=(path,), stdin=action.content)
 
     def placed(self, form: Canonical) -> Canonical:
         """Resolve the directory of ``cd`` and remember it; spell paths below home one way."""
@@ -144,7 +171,7 @@ class _Atomiser:
         """Return a pipeline from literal text into a program that takes statements as that program."""
         if len(stages) < 2 or program_of(stages[1], self.knowledge.sessions) is None:
             return stages
-        said = _said(stages[0])
+        said = None if stages[0].writes else said_by(stages[0])
         return stages if said is None else [replace(stages[1], stdin=said), *stages[2:]]
 
     def statements(self, atom: Atom) -> Iterator[Atom]:
@@ -159,6 +186,7 @@ class _Atomiser:
             return
         session = _Open(spec=spec, target=target_of(form, spec))
         if opened(form, self.knowledge.sessions):
+            self.bound(atom.step, spec, opens=True)
             self.open = session
         elif texts := handed_over(form, spec):
             yield from self.split("\n".join(texts), session, atom)
@@ -172,7 +200,8 @@ class _Atomiser:
             if moved:
                 session.target = (moved[1],)
                 continue
-            if any(re.fullmatch(p, statement, re.IGNORECASE) for p in spec.quit):
+            if _leaves(statement, spec):
+                self.bound(atom.step, spec, opens=False)
                 continue
             looks = any(re.match(p, statement, re.IGNORECASE) for p in spec.read_only)
             form = Canonical(
@@ -183,16 +212,8 @@ class _Atomiser:
             yield replace(atom, text=atom.text or statement, stages=(form,))
 
 
-def _said(form: Canonical) -> str | None:
-    """Return what a command prints that only prints its operands, or None."""
-    text = " ".join(form.operands)
-    if form.writes or form.options or not text or re.search(r"[$`%]", text):
-        return None
-    if form.path == ("echo",):
-        return text + "\n"
-    return (
-        text.replace("\\n", "\n") if form.path == ("printf",) and len(form.operands) == 1 else None
-    )
+def _leaves(statement: str, spec: SessionProgram) -> bool:
+    return any(re.fullmatch(p, statement, re.IGNORECASE) for p in spec.quit)
 
 
 def _pipelines(commands: Sequence[SimpleCommand]) -> Iterator[list[SimpleCommand]]:

@@ -106,10 +106,11 @@ class _Walk:
     options: dict[str, list[str]] = field(default_factory=dict)
     operands: list[str] = field(default_factory=list)
     benign: set[str] = field(default_factory=set)
+    only_looks: bool = False
 
     @property
     def read_only(self) -> bool:
-        return bool(self.tables) and self.tables[-1].read_only
+        return self.only_looks or (bool(self.tables) and self.tables[-1].read_only)
 
     def read(self, argv: list[str]) -> None:
         self._enter_alias_path()
@@ -231,6 +232,7 @@ class _Walk:
             self.options[name].append(_same_path(value))
         if spec and spec.benign:
             self.benign.add(name)
+        self.only_looks |= spec is not None and spec.read_only
 
     @property
     def unknown(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ STATEMENT = "statement"
 
 def program_of(form: Canonical, sessions: Sequence[SessionProgram]) -> SessionProgram | None:
     """Return the session program that a command runs, in whatever way."""
-    return next((s for s in sessions if (s.program,) == form.path[:1]), None)
+    return next((s for s in sessions if (s.program,) == form.path), None)
 
 
 def opened(form: Canonical, sessions: Sequence[SessionProgram]) -> SessionProgram | None:
@@ -31,7 +31,7 @@ def target_of(form: Canonical, spec: SessionProgram) -> tuple[str, ...]:
 
 def handed_over(form: Canonical, spec: SessionProgram) -> list[str]:
     """Return the statements of a command line."""
-    rest = list(form.operands[spec.operands :])
+    rest = [] if spec.scripts else list(form.operands[spec.operands :])
     given = [v for name, values in form.options if name in spec.statements for v in values]
     if spec.words and rest:
         rest = [" ".join(rest)]

@@ -27,8 +27,10 @@ def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepR
             label, nodes = labels.get(owners[k], (label, nodes))
         if result is None or result.ending is not Ending.NOT_RUN:
             told = {f.code for f in found if (f.line, f.column) == (step.line, step.column)}
-            nodes = nodes or _done_by(evidence, owners.get(k, k))
+            nodes = _and_done(evidence, owners.get(k, k), nodes, found)
             label = _as_it_was(label, nodes, told)
+        nodes = tuple(dict.fromkeys((*nodes, *_bounds(evidence, k))))
+        label = label or (Label.MATCHED.value if nodes else "")
         yield StepResult(
             text=_text(evidence, at, step),
             line=step.line,
@@ -70,23 +72,43 @@ def _labels(evidence: Evidence) -> dict[int, tuple[str, tuple[str, ...]]]:
     return found
 
 
-def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
-    """Return the documented steps that are not in the answer as they are documented, and change
-    what this step changes: here, or where they work.
+def _bounds(evidence: Evidence, index: int) -> tuple[str, ...]:
+    """Return the documented steps that open or leave the program that this step opens or leaves."""
+    return evidence.alignment.bounds.get(index, ()) if evidence.alignment is not None else ()
+
+
+def _and_done(
+    evidence: Evidence, index: int, nodes: tuple[str, ...], found: Sequence[Finding]
+) -> tuple[str, ...]:
+    """Return what a step stands for by its text, and what it does by its effect, besides.
+
+    That is what nothing in the answer stands for and still is not missing; else, if the text says
+    nothing, what another step of the answer does in another way.
     """
-    effect = {change.fact.subject for change in evidence.effects.get(index, ())}
-    if evidence.alignment is None or not effect:
-        return ()
+    if evidence.alignment is None:
+        return nodes
     steps = {atom.id: atom.step for atom in evidence.documented}
     moves = [m for m in evidence.alignment.moves if m.node is not None]
-    other = {steps[m.node or ""] for m in moves if m.atom is None or m.label is Label.SUBSTITUTED}
+    missed = {finding.step for finding in found if finding.code is Code.MISSING_STEP}
+    unused = {steps[m.node or ""] for m in moves if m.atom is None} - (missed if nodes else set())
+    others = {steps[m.node or ""] for m in moves if m.label is Label.SUBSTITUTED}
+    done = _done_by(evidence, index)
+    besides = [step for step in done if step in unused]
+    if nodes or besides:
+        return tuple(dict.fromkeys((*nodes, *besides)))
+    return tuple(step for step in done if step in others)
+
+
+def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
+    """Return the documented steps that change what this step changes: here, or where they work."""
+    effect = {change.fact.subject for change in evidence.effects.get(index, ())}
     controls = [c for c in (evidence.reference, evidence.elsewhere) if c is not None]
     return tuple(
         dict.fromkeys(
             step.id
             for control in controls
             for step in control.steps
-            if step.id in other and effect & {change.fact.subject for change in step.changes}
+            if effect & {change.fact.subject for change in step.changes}
         )
     )
 

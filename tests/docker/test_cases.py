@@ -31,6 +31,7 @@ ROOT = Path(__file__).parent.parent.parent
 CASES = Path(os.environ.get("PROCEXEC_CASES", ROOT.parent / "shared" / "cases"))
 WORKERS = 4
 LEAST = 0.95
+_FENCE = 2  # lines from a sentence to the code of the block below it
 
 pytestmark = [
     pytest.mark.docker,
@@ -73,11 +74,15 @@ class Outcome:
         """
         lines = [_bare(line) for line in self.case.answer.answer.split("\n")]
         rest = list(self.found.steps)
+        before = None
         found = []
         for text, label in self.case.labels:
             wanted = _wanted(label)
             is_look = wanted == "benign"
             step = _step_of(text, lines, self.found.steps, rest, by_place=wanted != "no step")
+            if step is None and text.startswith("("):
+                step = before if text.startswith("(same") else _doing(wanted, self.found.steps)
+            before = step
             if step in rest:
                 rest.remove(step)
             if not (is_look and step is not None and _is_part(text, step)):
@@ -123,12 +128,23 @@ def _step_of(
     Of equal ones it is the first that is among the rest.
     """
     bare = _bare(re.sub(r"^\(same \w+\)", "", text))
-    inside = [s for s in mine if _bare(s.text) and (_bare(s.text) in bare or bare in _bare(s.text))]
+    inside = [s for s in mine if _within(_bare(s.text), bare) or _within(bare, _bare(s.text))]
     if by_place and not inside:
-        at = [k for k, line in enumerate(lines, 1) if line and (bare[:40] in line or line in bare)]
-        inside = [s for s in mine if s.line in at]
+        at = [k for k, line in enumerate(lines, 1) if bare[:40] in line or _within(line, bare)]
+        inside = [s for s in mine if any(k <= s.line <= k + _FENCE for k in at)]
     return min(
         inside, key=lambda s: (abs(len(_bare(s.text)) - len(bare)), s not in rest), default=None
+    )
+
+
+def _within(part: str, whole: str) -> bool:
+    return bool(part) and f" {part} " in f" {whole} "
+
+
+def _doing(wanted: str, mine: Sequence[StepResult]) -> StepResult | None:
+    """Return the step that does what is wanted: the text by hand is a remark, none of the answer."""
+    return next(
+        (s for s in mine if set(s.steps) & set(wanted.removeprefix("does ").split(","))), None
     )
 
 

@@ -18,7 +18,7 @@ from procexec.model.step import (
     WriteMode,
 )
 from procexec.read.sandboxes import read_sandboxes
-from procexec.shell.atoms import ShellKnowledge, atoms
+from procexec.shell.atoms import ShellKnowledge, atoms, atoms_and_bounds
 
 ROOT = Path(__file__).parents[2]
 
@@ -306,3 +306,38 @@ def test_a_sandbox_s_table_is_used_for_the_form() -> None:
     knowledge = ShellKnowledge(options={"frob": CommandSpec(read_only=True)})
 
     assert atoms([Command(text="frob x")], knowledge)[0].read_only
+
+
+# --- where programs are opened and left --------------------------------------------------------
+
+PYTHON = SessionProgram(program="python", operands=0, scripts=True, quit=("exit\\(\\)",))
+
+
+def bounds(*actions: Action) -> list[tuple[int, bool]]:
+    knowledge = ShellKnowledge(options={}, sessions=(*sqlite(), PYTHON))
+    return [(bound.step, bound.opens) for bound in atoms_and_bounds(actions, knowledge)[1]]
+
+
+def test_opening_and_leaving_a_program_are_told_apart_from_its_statements() -> None:
+    assert bounds(
+        Command(text="sqlite3 shop.db"),
+        Input(keys=("SELECT 1;\r",)),
+        Input(keys=(".quit\r",)),
+    ) == [(0, True), (2, False)]
+
+
+def test_a_session_in_one_step_opens_and_leaves_there() -> None:
+    assert bounds(Session(program="sqlite3 shop.db", lines=("SELECT 1;", ".quit"))) == [
+        (0, True),
+        (0, False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["python tool.py check all", "python3 tool.py"])
+def test_a_script_and_what_is_for_it_are_no_statements(text: str) -> None:
+    knowledge = ShellKnowledge(options={}, sessions=(PYTHON,))
+
+    (atom,), opened = atoms_and_bounds([Command(text=text)], knowledge)
+
+    assert atom.stages[0].operands == tuple(text.split()[1:])
+    assert opened == ()

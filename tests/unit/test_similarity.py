@@ -264,3 +264,32 @@ def test_another_command_is_told_from_another_value(doc: str, answer: str, resha
     found = pair(doc, answer)
 
     assert found is None or found.reshaped is reshaped
+
+
+def test_a_file_is_the_same_however_it_is_written() -> None:
+    doc = FileWrite(path="/etc/a.ini", content="x = 1\n\ny = 2\n")
+
+    for text in (
+        "cat > /etc/a.ini <<'E'\nx = 1\ny = 2\nE",
+        "sudo tee /etc/a.ini >/dev/null <<'E'\nx = 1\ny = 2\nE",
+    ):
+        assert fit(doc, text).label is Label.MATCHED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat > /etc/a.ini <<'E'\nx = 2\nE",
+        "cat >> /etc/a.ini <<'E'\nx = 1\nE",
+    ],
+)
+def test_another_text_or_an_addition_is_a_substitute(text: str) -> None:
+    assert fit(FileWrite(path="/etc/a.ini", content="x = 1\n"), text).label is Label.SUBSTITUTED
+
+
+def test_a_text_that_the_shell_expands_is_not_that_text() -> None:
+    expanded = pair(
+        FileWrite(path="/etc/a.ini", content="x = $HOME\n"), "cat > /etc/a.ini <<E\nx = $HOME\nE"
+    )
+
+    assert expanded is None
