@@ -92,7 +92,7 @@ def test_a_signal_ends_a_run_and_leaves_no_container(
     done = bench.finish(run)
 
     assert done.code == code
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30  # 2 s idle; the machine may be busy
     assert bench.verdicts == {"first": Verdict.PASS}
     assert left_by(client, run.pid) == []
 
