@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from procexec.align import solver
-from procexec.align.graph import Node, atom_edges, boundary_steps, branches, nodes
+from procexec.align.graph import Node, atom_edges, branches, nodes_and_bounds
 from procexec.align.similarity import Values, candidate
 from procexec.model.alignment import Alignment, Candidate, Label, Move, MoveKind
 from procexec.model.document import Procedure
@@ -35,7 +35,7 @@ class Documented:
 
 def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) -> Documented:
     """Return a procedure as it is aligned with answers."""
-    every = nodes(procedure, version, knowledge)
+    every, bounds = nodes_and_bounds(procedure, version, knowledge)
     return Documented(
         procedure=procedure,
         version=version,
@@ -43,7 +43,7 @@ def documented(procedure: Procedure, version: str, knowledge: ShellKnowledge) ->
         nodes=every,
         edges=atom_edges(procedure, every),
         groups=branches(every),
-        bounds=boundary_steps(procedure, version, knowledge),
+        bounds=bounds,
         values=Values(
             given={name: str(value) for name, value in procedure.given.items()},
             free={name: str(value) for name, value in procedure.free.items()},

@@ -57,14 +57,20 @@ def _other_runs(step: Step, version: str) -> list[Action]:
     return [Command(text=r.run) for r in step.run if not version_matches(version, r.versions)]
 
 
-def nodes(procedure: Procedure, version: str, knowledge: ShellKnowledge) -> tuple[Node, ...]:
-    """Return the atoms of all steps in document order; a step with several is cut into parts."""
+def nodes_and_bounds(
+    procedure: Procedure, version: str, knowledge: ShellKnowledge
+) -> tuple[tuple[Node, ...], tuple[tuple[str, Bound], ...]]:
+    """Return the atoms of all steps, and the steps that open or leave a program, in document order.
+
+    A step with several atoms is cut into parts.
+    """
     found: list[Node] = []
     every = [(step, actions(step, version)) for step in procedure.steps]
     flat = [action for _, steps in every for action in steps]
     owners = [step for step, steps in every for _ in steps]
     grouped: dict[str, list[Atom]] = {step.id: [] for step in procedure.steps}
-    for atom in atoms(flat, knowledge):
+    every_atom, bounds = atoms_and_bounds(flat, knowledge)
+    for atom in every_atom:
         grouped[owners[atom.step].id].append(atom)
     for step in procedure.steps:
         parts = grouped[step.id]
@@ -72,16 +78,7 @@ def nodes(procedure: Procedure, version: str, knowledge: ShellKnowledge) -> tupl
         for k, atom in enumerate(parts, 1):
             name = step.id if len(parts) == 1 else f"{step.id}#{k}"
             found.append(Node(id=name, step=step, atom=atom, others=others))
-    return tuple(found)
-
-
-def boundary_steps(
-    procedure: Procedure, version: str, knowledge: ShellKnowledge
-) -> tuple[tuple[str, Bound], ...]:
-    """Return the steps that open or leave a program, with what they do, in document order."""
-    every = [(step.id, action) for step in procedure.steps for action in actions(step, version)]
-    _, bounds = atoms_and_bounds([action for _, action in every], knowledge)
-    return tuple((every[bound.step][0], bound) for bound in bounds)
+    return tuple(found), tuple((owners[bound.step].id, bound) for bound in bounds)
 
 
 def step_graph(procedure: Procedure) -> "nx.DiGraph[str]":

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from procexec.model.alignment import Candidate, Label
-from procexec.model.step import Atom, AtomKind, Canonical
-from procexec.shell.files import EDIT, WRITE
+from procexec.model.step import Atom, AtomKind, Canonical, Place
+from procexec.shell.files import WRITE
 from procexec.shell.parse import PLACEHOLDER
 from procexec.shell.sessions import STATEMENT
 
@@ -159,7 +159,7 @@ class _Differences:
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
         same_text = _lines(doc.stdin) == _lines(answer.stdin)
-        if same_text and _is_edit(doc, answer):
+        if same_text and _is_merged(doc, answer):
             self.benign += 1
         elif doc.path != answer.path:
             self.reshaped = True
@@ -228,9 +228,9 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 
-def _is_edit(doc: Canonical, answer: Canonical) -> bool:
-    """Tell whether one of two commands puts its text into a file where the other writes it."""
-    return doc.path[:1] == (WRITE,) and (EDIT in doc.path) != (EDIT in answer.path)
+def _is_merged(doc: Canonical, answer: Canonical) -> bool:
+    """Tell whether an answer puts a text where it fits in the file that the document writes."""
+    return doc.path[:1] == (WRITE,) and answer.path == (WRITE, Place.MERGE)
 
 
 def _apart(want: str, have: str) -> float:

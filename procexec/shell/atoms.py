@@ -19,7 +19,7 @@ from procexec.model.step import (
     Session,
 )
 from procexec.shell.canonical import canonical
-from procexec.shell.files import EDIT, WRITE, file_written, said_by
+from procexec.shell.files import WRITE, file_written, said_by
 from procexec.shell.parse import SimpleCommand, parse
 from procexec.shell.sessions import (
     STATEMENT,
@@ -97,7 +97,9 @@ class _Atomiser:
                 yield from self.of_input(action, step)
             case FileEdit():
                 written = self.absolute(action.path)
-                kind = Canonical(path=(WRITE, EDIT), operands=(written,), stdin=action.content)
+                kind = Canonical(
+                    path=(WRITE, action.place), operands=(written,), stdin=action.content
+                )
                 yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Manual():
                 yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step)

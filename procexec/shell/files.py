@@ -8,8 +8,6 @@ from procexec.shell.parse import SimpleCommand
 
 WRITE = "write"
 """The program of all that only writes a text to a file."""
-EDIT = "edit"
-"""The sub-command of a change of a file that is there."""
 _EXPANDED = re.compile(r"[$`\\]")
 _MODES = {">": WriteMode.CREATE, ">|": WriteMode.CREATE, ">>": WriteMode.APPEND}
 

@@ -31,11 +31,14 @@ def target_of(form: Canonical, spec: SessionProgram) -> tuple[str, ...]:
 
 def handed_over(form: Canonical, spec: SessionProgram) -> list[str]:
     """Return the statements of a command line."""
-    rest = [] if spec.scripts else list(form.operands[spec.operands :])
+    rest = list(form.operands[spec.operands :])
     given = [v for name, values in form.options if name in spec.statements for v in values]
+    typed = [form.stdin] if form.stdin else []
+    if spec.scripts:  # what comes in is for the script, if there is one
+        return [*given, *typed] if rest in ([], ["-"]) else given
     if spec.words and rest:
         rest = [" ".join(rest)]
-    return [*given, *rest, *([form.stdin] if form.stdin else [])]
+    return [*given, *rest, *typed]
 
 
 def names(form: Canonical) -> Iterator[str]:

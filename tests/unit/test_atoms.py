@@ -333,6 +333,17 @@ def test_a_session_in_one_step_opens_and_leaves_there() -> None:
     ]
 
 
+def test_a_script_reads_its_input_itself_and_a_program_without_one_takes_statements() -> None:
+    knowledge = ShellKnowledge(options={}, sessions=(PYTHON,))
+    own, taken = (
+        atoms([Command(text=f"{opened} <<'E'\nx = 1\nE")], knowledge)[0].stages[0]
+        for opened in ("python tool.py", "python -")
+    )
+
+    assert (own.operands, own.stdin) == (("tool.py",), "x = 1\n")
+    assert taken.path == ("python", "statement")
+
+
 @pytest.mark.parametrize("text", ["python tool.py check all", "python3 tool.py"])
 def test_a_script_and_what_is_for_it_are_no_statements(text: str) -> None:
     knowledge = ShellKnowledge(options={}, sessions=(PYTHON,))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from procexec.align.graph import actions, atom_edges, branches, dot, nodes, step_graph
+from procexec.align.graph import actions, atom_edges, branches, dot, nodes_and_bounds, step_graph
 from procexec.model.document import FileContent, Procedure, Realisation, Reply, SessionLines, Step
 from procexec.model.step import Command, FileWrite, Input, Manual, Session, WriteMode
 from procexec.shell.atoms import ShellKnowledge
@@ -26,19 +26,19 @@ def procedure(*steps: dict[str, Any]) -> Procedure:
 
 
 def edges(made: Procedure) -> set[tuple[str, str]]:
-    return set(atom_edges(made, nodes(made, "1", KNOWLEDGE)))
+    return set(atom_edges(made, nodes_and_bounds(made, "1", KNOWLEDGE)[0]))
 
 
 def test_a_step_of_one_command_is_one_node() -> None:
     made = procedure({"id": "a", "run": "mkdir x"})
 
-    assert [n.id for n in nodes(made, "1", KNOWLEDGE)] == ["a"]
+    assert [n.id for n in nodes_and_bounds(made, "1", KNOWLEDGE)[0]] == ["a"]
 
 
 def test_a_step_of_several_commands_is_cut_into_numbered_parts() -> None:
     made = procedure({"id": "a", "run": "mkdir x && touch x/f"})
 
-    assert [n.id for n in nodes(made, "1", KNOWLEDGE)] == ["a#1", "a#2"]
+    assert [n.id for n in nodes_and_bounds(made, "1", KNOWLEDGE)[0]] == ["a#1", "a#2"]
     assert edges(made) == {("a#1", "a#2")}
 
 
@@ -69,7 +69,7 @@ def test_an_edge_joins_the_last_part_to_the_first() -> None:
 def test_a_directory_is_known_over_steps() -> None:
     made = procedure({"id": "a", "run": "cd x"}, {"id": "b", "run": "cd y"})
 
-    assert nodes(made, "1", KNOWLEDGE)[1].atom.stages[0].operands == ("/root/x/y",)
+    assert nodes_and_bounds(made, "1", KNOWLEDGE)[0][1].atom.stages[0].operands == ("/root/x/y",)
 
 
 VERSIONED = (
@@ -84,7 +84,7 @@ VERSIONED = (
 def test_a_step_is_run_as_its_version_wants(version: str, now: str, other: str) -> None:
     made = procedure({"id": "a", "run": msgspec.to_builtins(VERSIONED)})
 
-    (node,) = nodes(made, version, KNOWLEDGE)
+    (node,) = nodes_and_bounds(made, version, KNOWLEDGE)[0]
 
     assert (node.atom.text, [atom.text for atom in node.others]) == (now, [other])
 
@@ -92,7 +92,7 @@ def test_a_step_is_run_as_its_version_wants(version: str, now: str, other: str) 
 def test_a_step_that_no_version_fits_gives_no_node() -> None:
     made = procedure({"id": "a", "run": [{"run": "old a", "versions": "<1"}]})
 
-    assert nodes(made, "1", KNOWLEDGE) == ()
+    assert nodes_and_bounds(made, "1", KNOWLEDGE)[0] == ()
 
 
 def test_every_kind_of_step_becomes_its_action() -> None:
@@ -119,7 +119,9 @@ def test_alternatives_are_grouped_in_document_order() -> None:
         {"id": "w", "run": "w"},
     )
 
-    assert branches(nodes(made, "1", KNOWLEDGE)) == {"way": {"x": ("z#1", "z#2"), "a": ("y",)}}
+    assert branches(nodes_and_bounds(made, "1", KNOWLEDGE)[0]) == {
+        "way": {"x": ("z#1", "z#2"), "a": ("y",)}
+    }
 
 
 def test_the_drawing_shows_direct_edges_optional_steps_and_branches() -> None:

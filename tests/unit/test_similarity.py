@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 
 from procexec.align.similarity import Values, candidate, text_similarity
 from procexec.model.alignment import Candidate, Label
-from procexec.model.step import Action, Atom, Command, FileWrite, Input, Manual, WriteMode
+from procexec.model.step import (
+    Action,
+    Atom,
+    Command,
+    FileEdit,
+    FileWrite,
+    Input,
+    Manual,
+    Place,
+    WriteMode,
+)
 from procexec.shell.atoms import ShellKnowledge, atoms
 
 KNOWLEDGE = ShellKnowledge(options={})
@@ -293,3 +303,22 @@ def test_a_text_that_the_shell_expands_is_not_that_text() -> None:
     )
 
     assert expanded is None
+
+
+@pytest.mark.parametrize(
+    ("place", "label"), [(Place.MERGE, Label.VARIANT), (Place.END, Label.SUBSTITUTED)]
+)
+def test_a_text_put_where_it_fits_is_the_documented_file(place: Place, label: Label) -> None:
+    doc = FileWrite(path="/etc/a.ini", content="x = 1\n")
+
+    assert fit(doc, FileEdit(path="/etc/a.ini", place=place, content="x = 1")).label is label
+
+
+def test_a_statement_is_nearest_to_the_one_it_shares_words_with() -> None:
+    answer = "mysql -e 'CREATE ROLE shop LOGIN'"
+    near, far = (
+        fit(f"mysql -e '{text}'", answer)
+        for text in ("CREATE ROLE shop WITH LOGIN", "CREATE DATABASE shopdb")
+    )
+
+    assert near.cost < far.cost
