@@ -83,7 +83,7 @@ def from_code(block: Block, prose: str, hints: Hints) -> Found:
     """Return the steps of a code block; ``prose`` is the text that leads to it."""
     if block.language in OTHER_PLATFORM:
         return _none(block, SkipReason.OTHER_PLATFORM, block.language)
-    if block.language not in SHELL:
+    if block.language not in SHELL and not _shows_session(block, hints):
         return _none(block, SkipReason.OTHER_LANGUAGE, block.language)
     if _has_prompts(block):
         return _Terminal(block, hints, prose).read()
@@ -92,6 +92,13 @@ def from_code(block: Block, prose: str, hints: Hints) -> Found:
     if is_shown(block, prose, hints):
         return _none(block, SkipReason.OUTPUT, last_sentence(prose))
     return _script(block, prose, hints)
+
+
+def _shows_session(block: Block, hints: Hints) -> bool:
+    """Tell whether a block, whatever its tag, shows a program being started and its prompts."""
+    first, *rest = [line for line in block.text.split("\n") if line.strip()] or [""]
+    spec = hints.session_of(_PROMPT.sub("", first, count=1))
+    return spec is not None and any(hints.session_line(line, spec) is not None for line in rest)
 
 
 def dialogue(block: Block, hints: Hints) -> tuple[AnswerStep, ...]:

@@ -546,6 +546,9 @@ def test_an_editor_that_the_prose_announces_takes_keys() -> None:
             ["cd x", "git push"],
         ),
         ("```\nsqlite3 a.db\nsqlite> SELECT 1;\n1\nsqlite> .quit\n```", [SESSION]),
+        ("```sql\nsqlite3 a.db\nsqlite> SELECT 1;\n1\nsqlite> .quit\n```", [SESSION]),
+        ("```sql\n$ sqlite3 a.db\nsqlite> SELECT 1;\n1\nsqlite> .quit\n```", [SESSION]),
+        ("```sql\nSELECT 1;\n-- sqlite> is the prompt\n```", []),
         (
             "```\nopenssl pkey -aes256 -in a\nEnter PEM pass phrase: secret\n```",
             ["openssl pkey -aes256 -in a", "secret"],
