@@ -98,7 +98,7 @@ class Outcome:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"\W+", " ", text).strip()
+    return re.sub(r"\W+", " ", text).strip().lower()
 
 
 def _wanted(label: str) -> str:
@@ -123,18 +123,25 @@ def _step_of(
     *,
     by_place: bool,
 ) -> StepResult | None:
-    """Return the step of a text: the one with most of its words, or on its line.
+    """Return the step of a text: the one with most of its words, or the nearest below its line.
 
     Of equal ones it is the first that is among the rest.
     """
     bare = _bare(re.sub(r"^\(same \w+\)", "", text))
     inside = [s for s in mine if _within(_bare(s.text), bare) or _within(bare, _bare(s.text))]
-    if by_place and not inside:
-        at = [k for k, line in enumerate(lines, 1) if bare[:40] in line or _within(line, bare)]
-        inside = [s for s in mine if any(k <= s.line <= k + _FENCE for k in at)]
-    return min(
-        inside, key=lambda s: (abs(len(_bare(s.text)) - len(bare)), s not in rest), default=None
-    )
+    if inside or not by_place:
+        return min(inside, key=lambda s: (_apart(s, bare), s not in rest), default=None)
+    at = [k for k, line in enumerate(lines, 1) if bare[:40] in line or _within(line, bare)]
+    far = {
+        k: min((s.line - line for line in at if line <= s.line), default=_FENCE + 1)
+        for k, s in enumerate(mine)
+    }
+    near = [k for k in far if far[k] <= _FENCE]
+    return mine[min(near, key=lambda k: (far[k], mine[k] not in rest))] if near else None
+
+
+def _apart(step: StepResult, bare: str) -> int:
+    return abs(len(_bare(step.text)) - len(bare))
 
 
 def _within(part: str, whole: str) -> bool:
