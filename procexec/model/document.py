@@ -252,7 +252,7 @@ class OptionSpec(Document, frozen=True):
     """An option of a command: all its spellings, whether it takes a value, whether it matters.
 
     ``means``: the options of the same command that it stands for. ``read_only``: with it the
-    command changes nothing.
+    command changes nothing, but for one with an option of ``unless``.
     """
 
     names: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -261,6 +261,7 @@ class OptionSpec(Document, frozen=True):
     repeatable: bool = False
     means: tuple[str, ...] = ()
     read_only: bool = False
+    unless: tuple[str, ...] = ()
 
 
 class CommandSpec(Document, frozen=True):

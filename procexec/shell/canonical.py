@@ -106,11 +106,12 @@ class _Walk:
     options: dict[str, list[str]] = field(default_factory=dict)
     operands: list[str] = field(default_factory=list)
     benign: set[str] = field(default_factory=set)
-    only_looks: bool = False
+    lookers: list[OptionSpec] = field(default_factory=list)
 
     @property
     def read_only(self) -> bool:
-        return self.only_looks or (bool(self.tables) and self.tables[-1].read_only)
+        only_looks = any(not set(spec.unless) & self.options.keys() for spec in self.lookers)
+        return only_looks or (bool(self.tables) and self.tables[-1].read_only)
 
     def read(self, argv: list[str]) -> None:
         self._enter_alias_path()
@@ -232,7 +233,8 @@ class _Walk:
             self.options[name].append(_same_path(value))
         if spec and spec.benign:
             self.benign.add(name)
-        self.only_looks |= spec is not None and spec.read_only
+        if spec and spec.read_only:
+            self.lookers.append(spec)
 
     @property
     def unknown(self) -> frozenset[str]:

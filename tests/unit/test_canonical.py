@@ -309,12 +309,34 @@ def test_a_here_document_is_the_standard_input() -> None:
     assert form("tool <<E\na\nb\nE\n").stdin == "a\nb\n"
 
 
-@pytest.mark.parametrize("text", ["git status", "git log -3", "ls -la", "cat f", "docker ps"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git status",
+        "git log -3",
+        "ls -la",
+        "cat f",
+        "docker ps",
+        "openssl req -in a.csr -noout -text",
+        "openssl x509 -noout -dates -in a.crt",
+    ],
+)
 def test_what_only_looks_is_read_only(text: str) -> None:
     assert form(text).read_only
 
 
-@pytest.mark.parametrize("text", ["git commit", "rm f", "mkdir d", "unknown-tool", "docker rm x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git commit",
+        "rm f",
+        "mkdir d",
+        "unknown-tool",
+        "docker rm x",
+        "openssl req -noout -newkey rsa:2048 -keyout k",
+        "openssl x509 -noout -pubkey -in a -out b",
+    ],
+)
 def test_what_may_change_something_is_not_read_only(text: str) -> None:
     assert not form(text).read_only
 
