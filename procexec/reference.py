@@ -21,7 +21,7 @@ from procexec.model.state import CheckResult, Mask, ObservedState, Reference, Re
 from procexec.sandbox import SandboxProvider, SandboxRequest
 from procexec.shell.atoms import ShellKnowledge
 
-ENGINE_VERSION = "5"
+ENGINE_VERSION = "7"
 FEWEST_RUNS = 2
 OTHER_HOSTS = ("workbench", "garage", "attic")
 OTHER_ZONES = ("EAST-11", "WEST9", "EAST-3")  # POSIX: hours behind UTC; needs no zone files
@@ -241,9 +241,19 @@ def _moves_shell(result: CommandResult, cwd: str, watched: Watched | None) -> bo
     """Tell whether a step changed the shell itself: its directory, its variables, which one it is."""
     if result.ending is Ending.ENTERED or (bool(result.cwd) and result.cwd != cwd):
         return True
-    if watched is None or not watched.before.exported:
-        return False
-    return watched.before.exported != watched.after.exported
+    return bool(exported(watched))
+
+
+def exported(watched: Watched | None) -> frozenset[str]:
+    """Return the names of the variables that a step sets, changes or takes from the shell's programs."""
+    if watched is None or not watched.before.exported or not watched.after.exported:
+        return frozenset()
+    changed = set(watched.before.exported) ^ set(watched.after.exported)
+    return frozenset(line.split()[-1] if "=" not in line else _name(line) for line in changed)
+
+
+def _name(line: str) -> str:
+    return line.split("=", 1)[0].split()[-1]
 
 
 def _steps(
@@ -273,6 +283,7 @@ def _steps(
                 error="" if texts[name].may_fail else result.error,
                 changes=(*(before.changes if before else ()), *effect),
                 moves_shell=moved or (before.moves_shell if before else False),
+                exports=exported(watched) | (before.exports if before else frozenset()),
                 cwd=before.cwd if before else begun,
             )
     return list(found.values())

@@ -21,7 +21,7 @@ from procexec.model.plan import Plan
 from procexec.model.run import Ending, Event
 from procexec.model.state import Change, ObservedState, Reference, Sign
 from procexec.model.step import Action, AnswerStep, AtomKind, FileEdit, FileWrite
-from procexec.reference import Bench, References, knowledge_of
+from procexec.reference import Bench, References, exported, knowledge_of
 from procexec.sandbox import Sandbox, SandboxProvider
 
 
@@ -166,6 +166,7 @@ def _executed(
             evidence,
             results=done.results,
             effects=_effects(done, bench, normaliser),
+            exports={index: exported(watched) for index, watched in done.watched.items()},
             end=None if done.died else _end_state(end, reference, bench, normaliser, allowed),
         ),
         events=done.events,
@@ -320,6 +321,7 @@ def _end_state(
             name for name, effect in effects.items() if not comparison.has_touched(effect)
         ),
         by_products=frozenset(_by_products(procedure, effects, comparison, ground)),
+        footprint=comparison.footprint,
         complete=not comparison.missing,
         equal=comparison.equal,
     )

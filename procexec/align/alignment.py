@@ -93,7 +93,7 @@ def candidates(answer: Sequence[Atom], doc: Documented) -> dict[tuple[int, str],
     for k, atom in enumerate(answer):
         for node in doc.nodes:
             pair = candidate(node.atom, node.others, atom, doc.values)
-            if pair is not None:
+            if pair is not None and not (atom.looks and node.step.required):
                 found[k, node.id] = _look_alike(pair, node, atom)
     return found
 
@@ -168,6 +168,8 @@ def _moves(
                 detail=pair.detail,
                 against=pair.against,
                 reshaped=pair.reshaped,
+                added=pair.added,
+                foreign=pair.foreign,
             )
         else:
             label = Label.CHECK if atom.read_only else Label.EXTRA

@@ -93,6 +93,8 @@ def _joined(parts: list[Candidate]) -> Candidate:
         bindings=bindings,
         against=against,
         reshaped=any(part.reshaped for part in parts),
+        added=any(part.added for part in parts),
+        foreign=any(part.foreign for part in parts),
     )
 
 
@@ -126,6 +128,8 @@ def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate |
         bindings=bindings,
         against=tuple(differences.against),
         reshaped=differences.reshaped,
+        added=differences.added,
+        foreign=differences.foreign,
     )
 
 
@@ -156,6 +160,8 @@ class _Differences:
     bindings: dict[str, str] = field(default_factory=dict)
     against: list[str] = field(default_factory=list)
     reshaped: bool = False
+    added: bool = False
+    foreign: bool = False
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
         same_text = _lines(doc.stdin) == _lines(answer.stdin)
@@ -167,6 +173,7 @@ class _Differences:
         self._options(doc, answer)
         self._operands(doc.operands, answer.operands)
         if not same_text:
+            self.foreign = _is_foreign(doc, answer)
             self._differ("other text on standard input")
         if doc.writes != answer.writes:
             self._differ("other redirections")
@@ -186,6 +193,7 @@ class _Differences:
                 self.benign += 1
             else:
                 self.reshaped |= name in answer.unknown
+                self.added |= name in found
                 self._differ(f"`{name}` is {'missing' if name in wanted else 'added'}")
 
     def _option_values(self, name: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> None:
@@ -201,7 +209,7 @@ class _Differences:
         if len(wanted) == len(found):
             for want, have in zip(wanted, found, strict=True):
                 if not self._same(want, have):
-                    self.reshaped |= len(want.split()) != len(have.split())
+                    self.reshaped |= not _share_words(want, have)
                     self._differ(f"`{have}` instead of `{want}`", _apart(want, have))
             return
         self.reshaped = True
@@ -231,6 +239,26 @@ def _lines(text: str) -> list[str]:
 def _is_merged(doc: Canonical, answer: Canonical) -> bool:
     """Tell whether an answer puts a text where it fits in the file that the document writes."""
     return doc.path[:1] == (WRITE,) and answer.path == (WRITE, Place.MERGE)
+
+
+def _is_foreign(doc: Canonical, answer: Canonical) -> bool:
+    """Tell whether a text for a file begins no line of a word or more as the documented one does."""
+    if not doc.path[:1] == answer.path[:1] == (WRITE,):
+        return False
+    wanted, found = ({_first_word(line) for line in _lines(t.stdin)} - {""} for t in (doc, answer))
+    return bool(found) and not wanted & found
+
+
+def _first_word(line: str) -> str:
+    m = re.match(r"\W*(\w[\w.-]*)", line)
+    return m[1] if m else ""
+
+
+def _share_words(want: str, have: str) -> bool:
+    """Tell whether two operands are of the same build: as many words, or half of the shorter's in both."""
+    wanted, found = want.split(), have.split()
+    shared = (Counter(wanted) & Counter(found)).total()
+    return len(wanted) == len(found) or 2 * shared >= min(len(wanted), len(found)) > 1
 
 
 def _apart(want: str, have: str) -> float:

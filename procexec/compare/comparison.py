@@ -20,6 +20,7 @@ class Comparison:
     ``missing`` and ``extra`` are changes, after normalising; ``collateral`` those extra ones that
     no answer may make; ``aside`` those that do no harm: new files of its own; ``unfinished`` how
     documented steps leave things on their way, and other values of documented settings.
+    ``touched`` and ``footprint`` are the subjects that the answer and the reference change.
     """
 
     missing: tuple[Change, ...]
@@ -28,6 +29,7 @@ class Comparison:
     aside: tuple[Change, ...]
     unfinished: tuple[Change, ...]
     touched: frozenset[str]
+    footprint: frozenset[str] = frozenset()
 
     @property
     def equal(self) -> bool:
@@ -125,6 +127,7 @@ def compare(
         aside=tuple(sorted(aside)),
         unfinished=tuple(sorted(unfinished)),
         touched=frozenset(change.fact.subject for change in mine),
+        footprint=frozenset(footprint),
     )
 
 

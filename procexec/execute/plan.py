@@ -34,7 +34,7 @@ def plan(
     known: KnownValues,
     knowledge: ShellKnowledge,
 ) -> Plan:
-    """Return the plan of an answer: replies go to the command before them.
+    """Return the plan of an answer: replies go to the command before them, looks by hand are left out.
 
     A program that takes statements is left when all that the answer types is typed.
     """
@@ -44,6 +44,8 @@ def plan(
     for k, step in enumerate(steps):
         if isinstance(step.action, Input):
             _add_reply(planned, k, step.action)
+            continue
+        if isinstance(step.action, Manual) and step.action.looks:
             continue
         names = step.placeholders
         values |= {n: v for n in names if (v := known.of(n)) is not None}

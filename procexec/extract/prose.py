@@ -37,7 +37,7 @@ _NEGATED = re.compile(
 _NEGATED_AFTER = re.compile(r"(?i)^\s*(?:\w+ )?(?:nicht|nie|niemals)\b[^.,;:]*\b(?:aus|ein)\b")
 _HISTORY = re.compile(
     r"(?i)\b(?:previously|used to|formerly|in the past|in older versions)\b[^.;:]*$"
-    r"|\b(?:older|old|earlier|before)(?:\s+[\w.]+){0,3}\s*:\s*$"
+    r"|\b(?:older|old|earlier|before(?!\s+(?:you|we|i|they|it|the|that|this|\w+ing)\b))(?:\s+[\w.]+){0,3}\s*:\s*$"
     r"|\b(?:früher|ehemals|in älteren versionen|bis version|in precedenza|versioni precedenti|una volta|un tempo)\b"
     r"(?![^.;:]*\b(?:heute|jetzt|nun|oggi|ora|adesso)\b)[^.;:]*$"
 )
@@ -54,7 +54,15 @@ _OPTIONAL = re.compile(
 )
 _LATER = re.compile(
     r"(?i)\b(?:later|to (?:undo|revert|roll ?back|cancel|abort|give up|start over|back out)|"
-    r"when you are done|once you no longer)\b"
+    r"when you(?:'re| are) (?:done|finished|through)|once you no longer)\b"
+)
+_BACK_OUT = re.compile(
+    r"(?i)\bwhen you(?:'re| are) (?:done|finished|through)\b"
+    r"|\bto (?:get|go|come|return) (?:back )?to (?:your|the) (?:normal|old|previous|original|usual|own|first) shell\b"
+    r"|\bto leave the (?:virtual ?)?(?:environment|env|venv)\b"
+)
+_LOOKED_AT_WITH = re.compile(
+    r"(?i)\b(?:check|verify|look|confirm|inspect|see|make sure|list|show)\b[^.;:`]*\b(?:with|using|via|by running)\W*$"
 )
 _STATEMENT_AFTER = re.compile(
     r"(?i)^\s*(?:now |then |also |only |still |just )*(?:is|are|was|does|doesn't|shows?|means?|takes?|names?|"
@@ -108,6 +116,10 @@ _GUI = re.compile(
 _LOOKS = re.compile(
     r"(?i)^\W*(?:then |now |next,? |finally,? )?(?:open|visit|go to|browse to|navigate to)\b"
     r".*(?:https?://|\bbrowser\b)"
+)
+_LOOKS_INTO = re.compile(
+    r"(?i)^\W*(?:(?:always|then|now|next,?|finally,?|afterwards,?|please|first,?|also|and) ){0,2}(?:have a look (?:at|into)|take a look (?:at|into)|look (?:at|into|through)|read(?: through)?|"
+    r"review|inspect|examine|proofread)\s+(?:the |your )?[^.;:]*`[^`]*[./][^`]*`"
 )
 _ACTS = re.compile(
     r"(?i)\b(?:click|press|choose|select|pick|add|enter|create|change|log ?in|sign ?in|set|install|upload|tick|drag)\b"
@@ -264,7 +276,7 @@ def why_not_run(lead: str) -> Left | None:
         return None
     if m := _FORBIDDEN.search(lead):
         return Left(SkipReason.NEGATED, m[0])
-    if m := _HISTORY.search(lead.rstrip(" :")):
+    if m := _HISTORY.search(lead.rstrip(" :")) or _HISTORY.search(lead):
         return Left(SkipReason.HISTORY, m[0])
     return Left(SkipReason.CONDITIONAL, m[0]) if (m := _IF_IT_FAILS.match(lead)) else None
 
@@ -369,7 +381,8 @@ def _command_or_mention(
     s: _Sentence, block: Block, last: AnswerStep | None, context: Context, hints: Hints
 ) -> AnswerStep | Skipped:
     left = _why_not(s, last)
-    if left is None and context.leads_to_code and hints.session_of(s.span.text) is None:
+    below = context.leads_to_code and hints.session_of(s.span.text) is None
+    if left is None and below and not _LOOKED_AT_WITH.search(s.before):
         left = Left(SkipReason.MENTION, "the block below says it in full")
     if left is None and not (_is_told(s, block) or _is_opened(s, hints)):
         left = Left(SkipReason.MENTION, s.whole.strip())
@@ -476,7 +489,7 @@ def _reply(s: _Sentence) -> tuple[str, ...] | None:
     words = re.sub(r"`[^`]*`", "``", s.before)
     if not _REPLY_VERB.search(words) or _NEGATED.search(words):
         return None
-    if not _REPLY_LEAD.search(s.before):
+    if not _REPLY_LEAD.search(s.before) or _BACK_OUT.search(s.whole):
         return None
     if _STATEMENT_AFTER.match(s.after) or _CONDITIONAL.match(s.before):
         return None
@@ -556,16 +569,22 @@ def _without_code(block: Block, context: Context) -> Iterator[AnswerStep]:
         leads_on = sentence.rstrip(" *_").endswith(":")
         told = (plain and (block.ordered or "Then open" in sentence)) or _GUI.search(sentence)
         by_hand = _BY_HAND.match(sentence) and block.ordered and plain and not context.before_code
-        looks = _LOOKS.match(sentence) and not _ACTS.search(sentence)
-        if by_hand or (_MANUAL_HEAD.match(sentence) and told and not leads_on and not looks):
+        looks = not leads_on and _only_looks(sentence)
+        if by_hand or looks or (_MANUAL_HEAD.match(sentence) and told and not leads_on):
             yield AnswerStep(
-                action=Manual(text=sentence.strip()),
+                action=Manual(text=sentence.strip(), looks=looks),
                 line=line,
                 column=column,
                 confidence=0.6,
                 rule=Rule.BY_HAND,
                 prose=sentence.strip(),
             )
+
+
+def _only_looks(sentence: str) -> bool:
+    """Tell whether a sentence tells a person to look at a page or a file, and to do no more."""
+    looks = _LOOKS.match(sentence) or _LOOKS_INTO.match(sentence)
+    return bool(looks) and not _ACTS.search(sentence) and not _NOT_NOW.search(sentence)
 
 
 def _placed_sentences(block: Block) -> Iterator[tuple[str, int, int]]:

@@ -54,7 +54,8 @@ class Move:
     """One column of the alignment. ``atom`` indexes the answer's atoms, ``node`` is a step id.
 
     ``against`` are the values fixed by the question that the answer replaced by others.
-    ``reshaped``: not only values differ, the command is another one.
+    ``reshaped``: not only values differ, the command is another one; ``added``: it has options that
+    the documented one does not have; ``foreign``: it writes another kind of text to the file.
     """
 
     kind: MoveKind
@@ -65,6 +66,8 @@ class Move:
     detail: str = ""
     against: tuple[str, ...] = ()
     reshaped: bool = False
+    added: bool = False
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,8 @@ class Candidate:
     bindings: tuple[tuple[str, str], ...] = ()
     against: tuple[str, ...] = ()
     reshaped: bool = False
+    added: bool = False
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

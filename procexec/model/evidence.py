@@ -6,7 +6,7 @@ from procexec.model.alignment import Alignment
 from procexec.model.document import Answer, Procedure, Unsafe
 from procexec.model.plan import Plan
 from procexec.model.run import CommandResult
-from procexec.model.state import Change, CheckResult, Deviation, Reference
+from procexec.model.state import Change, CheckResult, Deviation, Reference, ReferenceStep
 from procexec.model.step import AnswerStep, Extraction
 
 
@@ -34,7 +34,8 @@ class EndState:
     ``untouched``: the steps of which the answer has not even changed the same subjects;
     ``by_products``: the steps that only make new things of the reader's own, for later steps whose
     effect is there without them. ``unfinished``: changes that say that a documented step is missing
-    or has another value; where the goal is reached all the same, they are collateral. ``complete``: nothing that the reference brings about is missing.
+    or has another value; where the goal is reached all the same, they are collateral. ``complete``:
+    nothing that the reference brings about is missing; ``footprint``: the subjects that it changes.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -46,6 +47,7 @@ class EndState:
     undone: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     untouched: frozenset[str] = frozenset()
     by_products: frozenset[str] = frozenset()
+    footprint: frozenset[str] = frozenset()
     complete: bool = False
     equal: bool = False
 
@@ -59,7 +61,8 @@ class EndState:
 class Evidence:
     """One answer, run on one version of the product.
 
-    ``effects`` are the changes of the watched steps, by the answer's step index; ``reference`` and
+    ``effects`` are the changes of the watched steps, by the answer's step index, ``exports`` the
+    variables that they set for the programs after them; ``reference`` and
     ``end`` are None where nothing was run. ``elsewhere`` is the control on the newest version that
     works, where the documentation fails on this one.
     """
@@ -74,12 +77,17 @@ class Evidence:
     plan: Plan | None = None
     results: tuple[CommandResult, ...] = ()
     effects: dict[int, tuple[Change, ...]] = field(default_factory=dict)
+    exports: dict[int, frozenset[str]] = field(default_factory=dict)
     reference: Reference | None = None
     elsewhere: Reference | None = None
     end: EndState | None = None
     unsafe: tuple[Unsafe, ...] = ()
     limits: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def sets_the_same(self, index: int, control: ReferenceStep) -> bool:
+        """Tell whether a step sets the same variables as a documented one, such as an environment's."""
+        return bool(control.exports) and self.exports.get(index, frozenset()) == control.exports
 
     @property
     def steps(self) -> tuple[AnswerStep, ...]:

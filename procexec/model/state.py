@@ -140,7 +140,8 @@ class Deviation:
 class ReferenceStep:
     """What a documented step did when it was run: the control for the answer's.
 
-    ``cwd`` is the directory in which it was begun.
+    ``cwd`` is the directory in which it was begun; ``exports`` are the variables of the shell that
+    it sets or changes for the programs started after it.
     """
 
     id: str
@@ -151,6 +152,7 @@ class ReferenceStep:
     error: str = ""
     changes: tuple[Change, ...] = ()
     moves_shell: bool = False
+    exports: frozenset[str] = frozenset()
     cwd: str = ""
     coverage: Coverage = Coverage()
 

@@ -96,9 +96,10 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manual:
-    """Something that only a person can do: prose, a GUI."""
+    """Something that only a person can do: prose, a GUI. ``looks``: it changes nothing."""
 
     text: str
+    looks: bool = False
 
 
 Action = Command | FileWrite | FileEdit | Session | Input | Manual
@@ -280,8 +281,10 @@ class Atom:
     conditional: bool = False
     background: bool = False
     values: tuple[str, ...] = field(default=())
+    looks: bool = False
 
     @property
     def read_only(self) -> bool:
-        """Whether the option tables say that it changes nothing."""
-        return bool(self.stages) and all(c.read_only and not c.writes for c in self.stages)
+        """Whether the option tables, or the words of a manual step, say that it changes nothing."""
+        tables = bool(self.stages) and all(c.read_only and not c.writes for c in self.stages)
+        return self.looks or tables

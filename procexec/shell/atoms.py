@@ -102,7 +102,7 @@ class _Atomiser:
                 )
                 yield Atom(kind=AtomKind.FILE, text=action.text, step=step, stages=(kind,))
             case Manual():
-                yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step)
+                yield Atom(kind=AtomKind.MANUAL, text=action.text, step=step, looks=action.looks)
 
     def of_text(self, text: str, step: int) -> Iterator[Atom]:
         for stages in _pipelines(parse(text).commands):

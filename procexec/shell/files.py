@@ -8,12 +8,17 @@ from procexec.shell.parse import SimpleCommand
 
 WRITE = "write"
 """The program of all that only writes a text to a file."""
-_EXPANDED = re.compile(r"[$`\\]")
+_EXPANDED = re.compile(
+    r"\\(?P<literal>[$`\\])|\$\{[^}]*\}|\$\w+|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\\\n"
+)
 _MODES = {">": WriteMode.CREATE, ">|": WriteMode.CREATE, ">>": WriteMode.APPEND}
 
 
 def file_written(stages: Sequence[SimpleCommand], forms: Sequence[Canonical]) -> FileWrite | None:
-    """Return what a pipeline does to a file, if it does nothing but write a literal text to it."""
+    """Return what a pipeline does to a file, if it does nothing but write a text to it.
+
+    What the shell puts in place of variables and commands is not known, it counts as nothing.
+    """
     said = _literal(stages[0], forms[0])
     if said is None or len(stages) > 2:
         return None
@@ -43,8 +48,10 @@ def _literal(command: SimpleCommand, form: Canonical) -> str | None:
 
 
 def _handed_in(command: SimpleCommand, form: Canonical) -> str | None:
-    expanded = any(not h.quoted and _EXPANDED.search(h.body) for h in command.heredocs)
-    return form.stdin if form.stdin and not form.reads and not expanded else None
+    if not form.stdin or form.reads:
+        return None
+    expanded = any(not h.quoted for h in command.heredocs)
+    return _EXPANDED.sub(lambda m: m["literal"] or "", form.stdin) if expanded else form.stdin
 
 
 def said_by(form: Canonical) -> str | None:

@@ -23,8 +23,8 @@ def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepR
         at = planned.get(k)
         result = evidence.results[at] if at is not None and at < len(evidence.results) else None
         label, nodes = labels.get(k, ("", ()))
-        if label == Label.EXTRA and k in owners:  # a reply does what its command does
-            label, nodes = labels.get(owners[k], (label, nodes))
+        if label == Label.EXTRA and k in owners:
+            label, nodes = _of_the_one_before(k, owners, labels) or (label, nodes)
         if result is None or result.ending is not Ending.NOT_RUN:
             told = {f.code for f in found if (f.line, f.column) == (step.line, step.column)}
             nodes = _and_done(evidence, owners.get(k, k), nodes, found)
@@ -42,6 +42,15 @@ def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepR
             output=result.output[-4000:] if result else "",
             note=result.note if result else "",
         )
+
+
+def _of_the_one_before(
+    index: int, owners: dict[int, int], labels: dict[int, tuple[str, tuple[str, ...]]]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return what a reply does that is not documented: the same as the one before it, or its command."""
+    command = owners[index]
+    before = (k for k in range(index - 1, command - 1, -1) if owners.get(k, k) == command)
+    return next((labels[k] for k in before if k in labels and labels[k][1]), None)
 
 
 def _text(evidence: Evidence, at: int | None, step: AnswerStep) -> str:
@@ -94,6 +103,7 @@ def _and_done(
     others = {steps[m.node or ""] for m in moves if m.label is Label.SUBSTITUTED}
     done = _done_by(evidence, index)
     besides = [step for step in done if step in unused]
+    besides += _not_asked(evidence, nodes, unused)
     if nodes or besides:
         return tuple(dict.fromkeys((*nodes, *besides)))
     return tuple(step for step in done if step in others)
@@ -109,8 +119,19 @@ def _done_by(evidence: Evidence, index: int) -> tuple[str, ...]:
             for control in controls
             for step in control.steps
             if effect & {change.fact.subject for change in step.changes}
+            or evidence.sets_the_same(index, step)
         )
     )
+
+
+def _not_asked(evidence: Evidence, nodes: Sequence[str], unused: set[str]) -> Iterator[str]:
+    """Yield the documented replies that a step makes needless: its command does not ask."""
+    command = ""
+    for atom in evidence.documented:
+        if not atom.is_input:
+            command = atom.step
+        elif command in nodes and atom.step in unused:
+            yield atom.step
 
 
 def _as_it_was(label: str, nodes: Sequence[str], told: set[Code]) -> str:

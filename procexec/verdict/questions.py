@@ -12,7 +12,7 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
         return (_question(evidence, "declines", "Does the answer say that the docs are silent?"),)
     if evidence.procedure is None:
         return ()
-    manual = [s for s in evidence.steps if isinstance(s.action, Manual)]
+    manual = [s for s in evidence.steps if isinstance(s.action, Manual) and not s.action.looks]
     return tuple(
         _question(evidence, f"{s.line}:{s.column}", f"Is this step documented: {s.action.text}")
         for s in manual

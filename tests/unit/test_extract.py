@@ -597,3 +597,67 @@ def test_a_program_that_is_left_takes_no_more_blocks() -> None:
     steps = extract(text, hints).steps
 
     assert [step.action.text for step in steps] == ["kv\nSET a 1\nexit", "repair --all"]
+
+
+def manual_of(markdown: str) -> list[tuple[str, bool]]:
+    steps = extracted(markdown).steps
+    return [(s.action.text, s.action.looks) for s in steps if isinstance(s.action, Manual)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Open `http://your-server/admin/` in a browser. It should ask for a name.",
+        "Visit `http://blog.example.test:8080/` in your browser to see the site.",
+        "Always have a look at the file in `alembic/versions/` before the last command.",
+        "Then review the generated file `migrations/0001_initial.py`.",
+        "Now read through `/etc/app/app.conf`.",
+    ],
+)
+def test_a_look_by_hand_is_a_step_that_changes_nothing(sentence: str) -> None:
+    found = manual_of(f"1. `git status`\n2. {sentence}\n")
+
+    assert [looks for _, looks in found] == [True]
+    assert sentence.startswith(found[0][0])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If it fails, have a look at `/var/log/app.log`.",
+        "Open `https://example.test/admin` in a browser and click **Save**.",
+        "The command opens `http://localhost:8000` in your browser.",
+        "We review the file `a.txt` in the next chapter.",
+        "Have a look at the documentation.",
+    ],
+)
+def test_what_is_no_look_or_more_than_one_is_none(sentence: str) -> None:
+    assert True not in [looks for _, looks in manual_of(f"1. `git status`\n2. {sentence}\n")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Leave it again with `deactivate` when you are finished.",
+        "Type `exit` to get back to your normal shell.",
+        "Enter `deactivate` to leave the virtual environment.",
+    ],
+)
+def test_the_way_out_at_the_end_is_no_reply(text: str) -> None:
+    found = extracted(f"```bash\ngit status\n```\n\n{text}\n").steps
+
+    assert [s.action.text for s in found] == ["git status"]
+
+
+def test_a_look_in_the_sentence_before_a_block_is_done_too() -> None:
+    found = extracted("Check with `git status` first, then:\n\n```sh\ngit add .\n```\n").steps
+
+    assert [s.action.text for s in found] == ["git status", "git add ."]
+
+
+@pytest.mark.parametrize(
+    ("lead", "count"),
+    [("Look at it before you load it:", 1), ("Before:", 0), ("In Git before 2.23:", 0)],
+)
+def test_before_something_is_done_is_no_history(lead: str, count: int) -> None:
+    assert len(extracted(f"{lead}\n\n```sh\ngit add .\n```\n").steps) == count

@@ -297,12 +297,44 @@ def test_another_text_or_an_addition_is_a_substitute(text: str) -> None:
     assert fit(FileWrite(path="/etc/a.ini", content="x = 1\n"), text).label is Label.SUBSTITUTED
 
 
-def test_a_text_that_the_shell_expands_is_not_that_text() -> None:
-    expanded = pair(
-        FileWrite(path="/etc/a.ini", content="x = $HOME\n"), "cat > /etc/a.ini <<E\nx = $HOME\nE"
-    )
+@pytest.mark.parametrize("text", ["x = $HOME", "x = $(hostname)", "x = ${y:-1}", "x = `id -u`"])
+def test_a_text_that_the_shell_expands_is_the_file_with_another_text(text: str) -> None:
+    doc = FileWrite(path="/etc/a.ini", content=f"{text}\n")
 
-    assert expanded is None
+    assert fit(doc, f"cat > /etc/a.ini <<E\n{text}\nE").label is Label.SUBSTITUTED
+
+
+def test_a_text_whose_variables_are_escaped_is_that_text() -> None:
+    doc = FileWrite(path="/etc/a.ini", content="x = $uri\n")
+
+    assert fit(doc, "cat > /etc/a.ini <<E\nx = \\$uri\nE").label is Label.MATCHED
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("auth_basic 'x';\n", False),
+        ("# auth_basic\n", False),
+        ("require valid-user;\nauth_type Basic;\n", True),
+        ("}\n", False),
+    ],
+)
+def test_a_text_is_foreign_to_a_file_of_which_it_begins_no_line_alike(
+    text: str, foreign: bool
+) -> None:
+    doc = FileWrite(path="/etc/a.conf", content="location / {\n  auth_basic 'y';\n}\n")
+
+    assert fit(doc, f"cat > /etc/a.conf <<'E'\n{text}E").foreign is foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [("git commit --amend -m x", True), ("git commit -m y", False), ("git commit", False)],
+)
+def test_an_option_that_the_documented_command_does_not_have_is_added(
+    text: str, added: bool
+) -> None:
+    assert fit("git commit -m x", text).added is added
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,9 @@ class Did:
     cwd: str = ""
     against: tuple[str, ...] = ()
     reshaped: bool = False
+    added: bool = False
+    foreign: bool = False
+    exports: frozenset[str] = frozenset()
 
 
 A = Did(text="make a", node="a")
@@ -142,6 +145,8 @@ def evidence(
             node=step.node,
             against=step.against,
             reshaped=step.reshaped,
+            added=step.added,
+            foreign=step.foreign,
         )
         for k, step in enumerate(steps)
     ]
@@ -170,6 +175,7 @@ def evidence(
         ),
         results=tuple(_result(step) for step in steps),
         effects={k: step.effect for k, step in enumerate(steps) if step.effect},
+        exports={k: step.exports for k, step in enumerate(steps) if step.exports},
         reference=reference,
         end=end,
         unsafe=tuple(unsafe),
@@ -1118,3 +1124,146 @@ def test_what_is_left_unfinished_is_no_harm_where_the_goal_is_missed() -> None:
     found = decide(evidence(A, missing=["b"], end=replace(WITHOUT_B, unfinished=(HARM,))))
 
     assert codes(found) == {Code.MISSING_STEP, Code.GOAL_NOT_REACHED}
+
+
+# --- which step does the harm -----------------------------------------------------------------
+
+KEPT = CheckResult(
+    id="m1", held=False, wanted="test -e ~/.toolrc: exit code 1", found="exit code 0"
+)
+MY_RC = Change(Sign.ADDED, Fact("/home/dev/.toolrc", "is a file"))
+
+
+def test_an_option_that_does_harm_is_made_up_and_another_value_that_does_is_wrong() -> None:
+    end = replace(REACHED, collateral=(HARM,))
+    other = replace(B, label=Label.SUBSTITUTED, effect=(B_MADE, HARM))
+
+    assert Code.WRONG_VALUE in codes(decide(evidence(A, other, end=end)))
+    made_up = codes(decide(evidence(A, replace(other, added=True), end=end)))
+    assert made_up == {Code.INVENTED_STEP, Code.MISSING_STEP, Code.COLLATERAL_CHANGE}
+
+
+def test_other_text_for_a_file_is_wrong_and_text_of_another_kind_made_up() -> None:
+    other = replace(B, label=Label.SUBSTITUTED)
+
+    assert Code.WRONG_VALUE in codes(decide(evidence(A, other, end=WITHOUT_B)))
+    made_up = codes(decide(evidence(A, replace(other, foreign=True), end=WITHOUT_B)))
+    assert Code.INVENTED_STEP in made_up
+    assert Code.WRONG_VALUE not in made_up
+
+
+def test_an_unsafe_step_is_not_called_a_wrong_value_besides() -> None:
+    other = Did(text="make b --no-verify", node="b", label=Label.SUBSTITUTED)
+    kind = Unsafe(
+        name="unverified", pattern="--no-verify", severity=Severity.FAIL, reason="x", source="y"
+    )
+
+    found = codes(decide(evidence(A, other, end=WITHOUT_B, unsafe=[kind])))
+
+    assert Code.UNSAFE_STEP in found
+    assert Code.WRONG_VALUE not in found
+
+
+def test_the_step_that_changes_a_path_which_must_stay_is_made_up() -> None:
+    mine = replace(EXTRA, effect=(MY_RC,))
+    end = replace(REACHED, forbidden=(KEPT,))
+
+    steps = decide(evidence(mine, A, EXTRA, B, end=end)).steps
+
+    assert [step.label for step in steps] == ["invented", "matched", "benign", "matched"]
+
+
+def test_where_only_one_step_is_not_as_documented_it_breaks_what_must_stay() -> None:
+    end = replace(REACHED, forbidden=(KEPT,))
+
+    assert Code.INVENTED_STEP in codes(decide(evidence(EXTRA, A, B, end=end)))
+    assert Code.INVENTED_STEP not in codes(decide(evidence(EXTRA, EXTRA, A, B, end=end)))
+
+
+def test_a_directory_is_not_to_blame_for_a_step_with_words_of_its_own() -> None:
+    reference = in_home(*WORKS.steps)
+    other = replace(B, label=Label.SUBSTITUTED)
+
+    found = codes(decide(evidence(A, AWAY, other, end=WITHOUT_B, reference=reference)))
+
+    assert Code.WRONG_VALUE in found
+    assert Code.INVENTED_STEP not in found
+
+
+def test_where_the_goal_is_missed_what_is_documented_to_change_is_no_collateral() -> None:
+    wrong = Change(Sign.ADDED, Fact(B_MADE.fact.subject, "is a folder"))
+    end = replace(WITHOUT_B, collateral=(wrong, HARM), footprint=frozenset([B_MADE.fact.subject]))
+
+    found = decide(evidence(A, missing=["b"], end=end)).findings
+    told = next(f.evidence for f in found if f.code is Code.COLLATERAL_CHANGE)
+
+    assert "/etc/x" in told
+    assert B_MADE.fact.subject not in told
+
+
+def test_what_a_documented_step_that_failed_leaves_behind_is_no_collateral() -> None:
+    failed = replace(B, exit_code=1)
+    end = replace(WITHOUT_B, collateral=(HARM,))
+
+    assert Code.COLLATERAL_CHANGE not in codes(decide(evidence(A, failed, end=end)))
+    mine = replace(EXTRA, effect=(HARM,))
+    assert Code.COLLATERAL_CHANGE in codes(decide(evidence(mine, A, failed, end=end)))
+
+
+# --- what a step does in another way ----------------------------------------------------------
+
+
+def test_a_step_that_sets_the_variables_of_a_documented_one_does_it() -> None:
+    sets = replace(
+        control("a", A_MADE), changes=(), moves_shell=True, exports=frozenset(["PATH", "ENV"])
+    )
+    reference = replace(WORKS, steps=(sets, WORKS.steps[1]))
+    mine = replace(EXTRA, text=". env", exports=frozenset(["PATH", "ENV"]))
+
+    done = decide(evidence(mine, B, missing=["a"], reference=reference))
+    other = replace(mine, exports=frozenset(["PATH"]))
+    not_done = decide(evidence(other, B, missing=["a"], reference=reference, end=NOT_REACHED))
+
+    assert done.verdict is Verdict.PASS
+    assert (done.steps[0].label, done.steps[0].steps) == ("equivalent", ("a",))
+    assert Code.MISSING_STEP in codes(not_done)
+
+
+def test_a_reply_that_nobody_asks_for_is_not_missing() -> None:
+    quiet = replace(A, label=Label.VARIANT)
+    case = evidence(quiet, missing=["b"], end=WITHOUT_B)
+    reply = replace(
+        case, documented=(case.documented[0], replace(case.documented[1], is_input=True))
+    )
+
+    assert Code.MISSING_STEP in codes(decide(case))
+    assert Code.MISSING_STEP not in codes(decide(reply))
+
+
+def test_an_edit_of_a_file_that_a_failed_step_should_have_made_leaves_nothing_open() -> None:
+    failed = replace(A, exit_code=1)
+    edit = replace(B, ending=Ending.UNCLEAR, exit_code=None)
+
+    assert codes(decide(evidence(failed, edit, end=WITHOUT_B))) == {
+        Code.STEP_FAILED,
+        Code.GOAL_NOT_REACHED,
+    }
+    assert Code.AMBIGUOUS_EDIT in codes(decide(evidence(A, edit, end=WITHOUT_B)))
+
+
+@pytest.mark.parametrize(("output", "verdict"), [("1 problem", Verdict.PASS), ("", Verdict.FAIL)])
+def test_a_check_that_tells_what_the_documented_one_tells_is_about_the_same_thing(
+    output: str, verdict: Verdict
+) -> None:
+    check = replace(WORKS.steps[1], changes=(), output="1 problem\r\n")
+    other = replace(B, label=Label.SUBSTITUTED, against=("b",), output=output)
+
+    assert decide(evidence(A, other, reference=in_home(WORKS.steps[0], check))).verdict is verdict
+
+
+def test_a_look_by_hand_is_asked_of_no_judge() -> None:
+    look = replace(LOOK, text="open it in a browser", action=Manual(text="open it", looks=True))
+    case = evidence(A, B, look)
+    plan = Plan(steps=case.plan.steps[:2]) if case.plan else None
+
+    assert questions(replace(case, plan=plan, results=case.results[:2])) == ()
