@@ -103,6 +103,8 @@ def _look_alike(pair: Candidate, node: Node, atom: Atom) -> Candidate:
 
     Only where the documentation leaves it to the reader whether to look.
     """
+    if atom.looks:
+        return replace(pair, cost=min(pair.cost, _LOOK_ALIKE))
     optional = not node.step.required and node.atom.read_only and atom.read_only
     other = pair.reshaped or pair.against or pair.label is not Label.SUBSTITUTED
     if not optional or other:

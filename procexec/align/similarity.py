@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from procexec.model.alignment import Candidate, Label
 from procexec.model.step import Atom, AtomKind, Canonical, Place
+from procexec.model.words import text_similarity
 from procexec.shell.files import WRITE
 from procexec.shell.parse import PLACEHOLDER
 from procexec.shell.sessions import STATEMENT
@@ -128,7 +129,7 @@ def _canonical(doc: Canonical, answer: Canonical, values: Values) -> Candidate |
         bindings=bindings,
         against=tuple(differences.against),
         reshaped=differences.reshaped,
-        added=differences.added,
+        added=differences.added and not differences.lacks,
         foreign=differences.foreign,
     )
 
@@ -161,6 +162,7 @@ class _Differences:
     against: list[str] = field(default_factory=list)
     reshaped: bool = False
     added: bool = False
+    lacks: bool = False
     foreign: bool = False
 
     def compare(self, doc: Canonical, answer: Canonical) -> None:
@@ -193,7 +195,8 @@ class _Differences:
                 self.benign += 1
             else:
                 self.reshaped |= name in answer.unknown
-                self.added |= name in found
+                self.added = self.added or name in found
+                self.lacks |= name in wanted
                 self._differ(f"`{name}` is {'missing' if name in wanted else 'added'}")
 
     def _option_values(self, name: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> None:
@@ -213,6 +216,7 @@ class _Differences:
                     self._differ(f"`{have}` instead of `{want}`", _apart(want, have))
             return
         self.reshaped = True
+        self.lacks |= len(wanted) > len(found)
         missing, added = Counter(wanted), Counter(found)
         for word in (missing - added).elements():
             self._differ(f"`{word}` is missing")
@@ -299,16 +303,3 @@ def _prose(doc: str, answer: str) -> Candidate | None:
     if similarity < PROSE_THRESHOLD:
         return None
     return Candidate(cost=round(200 * (1 - similarity)), label=Label.PARAPHRASE)
-
-
-def text_similarity(left: str, right: str) -> float:
-    """Return the cosine of the texts' character trigrams, 0 to 1."""
-    a, b = Counter(_trigrams(left)), Counter(_trigrams(right))
-    norm = (sum(n * n for n in a.values()) * sum(n * n for n in b.values())) ** 0.5
-    shared: float = sum(n * b[gram] for gram, n in a.items())
-    return round(shared / norm, 3) if norm else 0.0
-
-
-def _trigrams(text: str) -> Iterator[str]:
-    words = " " + " ".join(re.findall(r"\w+", text.lower())) + " "
-    return (words[k : k + 3] for k in range(len(words) - 2))

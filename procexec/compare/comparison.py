@@ -10,6 +10,8 @@ from procexec.compare.mask import Normaliser
 from procexec.model.state import Change, Deviation, Fact, Reference, Sign
 
 _ADDED_MODE = re.compile(rf"{re.escape(Sign.ADDED)} mode ([0-7]+)")
+_LINE = re.compile(r"line (?P<indent>\s*)(?P<words>.*)", re.DOTALL)
+_QUOTED_OR_GAP = re.compile(r"""(?P<quoted>"[^"]*"|'[^']*')|[ \t]+""")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,64}\b")
 
 
@@ -20,7 +22,8 @@ class Comparison:
     ``missing`` and ``extra`` are changes, after normalising; ``collateral`` those extra ones that
     no answer may make; ``aside`` those that do no harm: new files of its own; ``unfinished`` how
     documented steps leave things on their way, and other values of documented settings.
-    ``touched`` and ``footprint`` are the subjects that the answer and the reference change.
+    ``touched`` are the subjects that the answer changes, ``footprint`` those that the reference changes,
+    if only on its way.
     """
 
     missing: tuple[Change, ...]
@@ -111,6 +114,7 @@ def compare(
         if step.id in optional:
             missing -= Counter(normaliser.changes(step.changes))
     _match_free_values(missing, extra, normaliser)
+    _match_spacing(missing, extra)
     _match_narrower_modes(missing, extra, existing)
     footprint = {change.fact.subject for change in theirs}
     on_the_way = {c for step in reference.steps for c in normaliser.changes(step.changes)}
@@ -127,7 +131,7 @@ def compare(
         aside=tuple(sorted(aside)),
         unfinished=tuple(sorted(unfinished)),
         touched=frozenset(change.fact.subject for change in mine),
-        footprint=frozenset(footprint),
+        footprint=frozenset(footprint | {change.fact.subject for change in on_the_way}),
     )
 
 
@@ -144,6 +148,31 @@ def _match_free_values(
     for counter in (missing, extra):
         for change in [c for c, n in counter.items() if n <= 0]:
             del counter[change]
+
+
+def _match_spacing(missing: Counter[Change], extra: Counter[Change]) -> None:
+    """Take out the lines that differ only in how wide the gaps between their words are.
+
+    Blanks before the first word and within quotes count.
+    """
+    mine = {spaced: c for c in extra if (spaced := _spaced(c))}
+    for theirs in list(missing):
+        same = mine.get(_spaced(theirs) or "")
+        if same is not None and extra[same] > 0:
+            extra[same] -= 1
+            missing[theirs] -= 1
+    for counter in (missing, extra):
+        for change in [c for c, n in counter.items() if n <= 0]:
+            del counter[change]
+
+
+def _spaced(change: Change) -> str | None:
+    """Return a change of a line with one blank in each gap, None if it is none of a line."""
+    m = _LINE.fullmatch(change.fact.text)
+    if m is None:
+        return None
+    words = _QUOTED_OR_GAP.sub(lambda gap: gap["quoted"] or " ", m["words"].rstrip())
+    return f"{change.sign} {change.fact.subject}\n{m['indent']}{words}"
 
 
 def _match_narrower_modes(

@@ -55,7 +55,7 @@ class Move:
 
     ``against`` are the values fixed by the question that the answer replaced by others.
     ``reshaped``: not only values differ, the command is another one; ``added``: it has options that
-    the documented one does not have; ``foreign``: it writes another kind of text to the file.
+    the documented one does not have, and all that it has; ``foreign``: it writes another kind of text to the file.
     """
 
     kind: MoveKind

@@ -35,7 +35,8 @@ class EndState:
     ``by_products``: the steps that only make new things of the reader's own, for later steps whose
     effect is there without them. ``unfinished``: changes that say that a documented step is missing
     or has another value; where the goal is reached all the same, they are collateral. ``complete``:
-    nothing that the reference brings about is missing; ``footprint``: the subjects that it changes.
+    nothing that the reference brings about is missing; ``footprint``: the subjects that it changes, if only
+    on its way.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -86,8 +87,12 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
     def sets_the_same(self, index: int, control: ReferenceStep) -> bool:
-        """Tell whether a step sets the same variables as a documented one, such as an environment's."""
-        return bool(control.exports) and self.exports.get(index, frozenset()) == control.exports
+        """Tell whether a step sets the variables of a documented one, such as an environment's.
+
+        All, or but for those that other versions of the same program set besides.
+        """
+        mine, theirs = self.exports.get(index, frozenset()), control.exports
+        return bool(theirs) and (mine == theirs or (len(mine & theirs) > 1 and mine <= theirs))
 
     @property
     def steps(self) -> tuple[AnswerStep, ...]:

@@ -1,6 +1,9 @@
 """What each step of an answer turned out to be."""
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from procexec.model.alignment import Label, MoveKind
 from procexec.model.evidence import Evidence
@@ -10,10 +13,33 @@ from procexec.model.result import (
     StepResult,
 )
 from procexec.model.run import Ending
+from procexec.model.state import Sign
 from procexec.model.step import AnswerStep, Session
 
 
 def step_results(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
+    """Yield what each step of an answer turned out to be; ``found`` are the findings on it."""
+    results = list(_one_by_one(evidence, found))
+    for k, result in enumerate(results):
+        user = _user_of(k, results, evidence) if result.label == "benign" else None
+        yield replace(result, label="equivalent", steps=user.steps) if user else result
+
+
+def _user_of(index: int, results: Sequence[StepResult], evidence: Evidence) -> StepResult | None:
+    """Return the first later step that does a documented one's work with a file that a step makes."""
+    made = [
+        re.escape(posixpath.basename(change.fact.subject))
+        for change in evidence.effects.get(index, ())
+        if change.sign is Sign.ADDED and change.fact.text == "is a file"
+    ]
+    later = (r for r in results[index + 1 :] if r.steps and r.label == "equivalent")
+    return next(
+        (r for r in later for name in made if re.search(rf"(?<![\w.-]){name}(?![\w-])", r.text)),
+        None,
+    )
+
+
+def _one_by_one(evidence: Evidence, found: Sequence[Finding]) -> Iterator[StepResult]:
     planned = {p.index: k for k, p in enumerate(evidence.plan.steps)} if evidence.plan else {}
     labels = _labels(evidence)
     owners = (

@@ -13,9 +13,11 @@ from procexec.model.result import (
 )
 from procexec.model.state import ReferenceStep
 from procexec.model.step import AnswerStep
+from procexec.model.words import text_similarity
 from procexec.verdict.facts import Facts, changes_text
 from procexec.verdict.unsafe_steps import UnsafeSteps
 
+_SAME_COMMAND = 0.6
 _OTHERWISE = frozenset([Label.SUBSTITUTED, Label.VARIANT])
 
 
@@ -102,7 +104,7 @@ class NotDone:
             atom = self.facts.atoms[move.node or ""]
             if atom.step in seen or not self._unsatisfied(atom, move):
                 continue
-            if self._is_set(atom) or self._is_not_asked(atom):
+            if self._is_set(atom) or self._is_not_asked(atom) or self._is_typed_elsewhere(atom):
                 continue
             seen.add(atom.step)
             yield self._left_out(atom)
@@ -119,6 +121,24 @@ class NotDone:
             self.facts.evidence.sets_the_same(k, s)
             for s in mine
             for k in self.facts.evidence.exports
+        )
+
+    def _is_typed_elsewhere(self, atom: DocumentedAtom) -> bool:
+        """Tell whether the command is there, only not typed into the program that is documented.
+
+        Of what is typed into one program the effect of each command is not known: text tells.
+        """
+        reference = self.facts.evidence.reference
+        controls = reference.steps if reference is not None else ()
+        control = next((s for s in controls if s.id == atom.step and self.facts.is_shared(s)), None)
+        effect = {change.fact.subject for change in control.changes} if control else set()
+        return any(
+            run.result.succeeded
+            and text_similarity(atom.text, run.planned.text) >= _SAME_COMMAND
+            and effect
+            & {c.fact.subject for c in self.facts.evidence.effects.get(run.planned.index, ())}
+            for run in self.facts.runs
+            if all(m.kind is MoveKind.ANSWER_ONLY for m in self.facts.moves_of(run.planned.index))
         )
 
     def _is_not_asked(self, atom: DocumentedAtom) -> bool:
@@ -148,16 +168,17 @@ class NotDone:
             atom = self.facts.atoms[move.node or ""]
             if self.facts.is_right() and self._is_equivalent(atom, move):
                 continue
-            to_blame = self._is_to_blame(atom, alignment.atoms[move.atom].step)
+            index = alignment.atoms[move.atom].step
+            to_blame = self._is_to_blame(atom, index) or self._does_harm_besides(move, index)
             if atom.step in seen or not (to_blame or self._misses_its_object(atom, move)):
                 continue
             seen.add(atom.step)
-            index = alignment.atoms[move.atom].step
             step = self.facts.evidence.steps[index]
             if self.unsafe.has(step):
                 continue
             if self._is_made_up(move, index):
-                yield from self._made_up(step, atom)
+                failed = any(run.planned.index == index for run in self.facts.failed)
+                yield from self._made_up(step, atom, does_more=move.added and not failed)
                 continue
             old = move.label is Label.OTHER_VERSION
             code = Code.OLD_VERSION_STEP if old else Code.WRONG_VALUE
@@ -172,15 +193,22 @@ class NotDone:
         options that the documented step does not have.
         """
         failed = any(run.planned.index == index for run in self.facts.failed)
-        harmful = bool(move.added) and self.facts.does_harm(index)
-        return (move.reshaped and failed) or move.foreign or harmful
+        return (move.reshaped and failed) or move.foreign or self._does_harm_besides(move, index)
 
-    def _made_up(self, step: AnswerStep, atom: DocumentedAtom) -> Iterator[Finding]:
-        """Yield that a step is none of the program's; and that the documented one is missing, if so."""
+    def _does_harm_besides(self, move: Move, index: int) -> bool:
+        """Tell whether a step is the documented one with more options, and does harm."""
+        return move.added and self.facts.does_harm(index)
+
+    def _made_up(
+        self, step: AnswerStep, atom: DocumentedAtom, *, does_more: bool
+    ) -> Iterator[Finding]:
+        """Yield that a step is none of the program's; and that the documented one is missing.
+
+        But for one that does the documented one's work, and more than that.
+        """
         message = f"the documentation has no such step; it has `{atom.text}`"
         yield self.facts.at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
-        done = self.facts.end.goal_reached and not self.facts.end.undone.get(atom.step)
-        if not done:
+        if not does_more:
             yield self._left_out(atom)
 
     def _left_out(self, atom: DocumentedAtom) -> Finding:
@@ -227,9 +255,7 @@ class NotDone:
         missed = bool(self.facts.end.checks) and not self.facts.end.goal_reached
         mine = next((s for s in controls if s.id == atom.step and self.facts.is_shared(s)), None)
         shared = missed and mine is not None and not self._left_out_beside(mine)
-        return (
-            (failed and not fails_anyway) or bool(undone) or shared or self.facts.does_harm(index)
-        )
+        return (failed and not fails_anyway) or bool(undone) or shared
 
     def _left_out_beside(self, control: ReferenceStep) -> bool:
         """Tell whether another statement with the same effect is left out: that explains enough."""

@@ -273,3 +273,21 @@ def test_another_value_of_a_documented_setting_is_wrong_and_no_collateral() -> N
 
     assert (comparison.missing, comparison.collateral) == ((wanted,), (more,))
     assert comparison.unfinished == (found,)
+
+
+@pytest.mark.parametrize(
+    ("mine", "same"),
+    [
+        ('    auth_basic    "Admins only";', True),
+        ('    auth_basic\t"Admins only";  ', True),
+        ('    auth_basic "Admins  only";', False),
+        ('  auth_basic "Admins only";', False),
+        ('    auth_basic "Admins only" ;', False),
+    ],
+)
+def test_the_width_of_gaps_between_words_does_not_count(mine: str, same: bool) -> None:
+    theirs = added("/etc/a.conf", 'line     auth_basic "Admins only";')
+
+    found = compared([added("/etc/a.conf", f"line {mine}")], reference(theirs))
+
+    assert found.equal is same

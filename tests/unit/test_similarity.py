@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from procexec.align.similarity import Values, candidate, text_similarity
+from procexec.align.similarity import Values, candidate
 from procexec.model.alignment import Candidate, Label
 from procexec.model.step import (
     Action,
@@ -17,6 +17,7 @@ from procexec.model.step import (
     Place,
     WriteMode,
 )
+from procexec.model.words import text_similarity
 from procexec.shell.atoms import ShellKnowledge, atoms
 
 KNOWLEDGE = ShellKnowledge(options={})

@@ -1134,11 +1134,11 @@ KEPT = CheckResult(
 MY_RC = Change(Sign.ADDED, Fact("/home/dev/.toolrc", "is a file"))
 
 
-def test_an_option_that_does_harm_is_made_up_and_another_value_that_does_is_wrong() -> None:
+def test_an_option_that_does_harm_is_made_up() -> None:
     end = replace(REACHED, collateral=(HARM,))
     other = replace(B, label=Label.SUBSTITUTED, effect=(B_MADE, HARM))
 
-    assert Code.WRONG_VALUE in codes(decide(evidence(A, other, end=end)))
+    assert codes(decide(evidence(A, other, end=end))) == {Code.COLLATERAL_CHANGE}
     made_up = codes(decide(evidence(A, replace(other, added=True), end=end)))
     assert made_up == {Code.INVENTED_STEP, Code.COLLATERAL_CHANGE}
 
@@ -1227,6 +1227,45 @@ def test_a_step_that_sets_the_variables_of_a_documented_one_does_it() -> None:
     assert done.verdict is Verdict.PASS
     assert (done.steps[0].label, done.steps[0].steps) == ("equivalent", ("a",))
     assert Code.MISSING_STEP in codes(not_done)
+
+
+def test_steps_that_change_what_a_missing_one_changes_have_the_wrong_result() -> None:
+    mine = replace(EXTRA, effect=(replace(B_MADE, fact=Fact(B_MADE.fact.subject, "is a folder")),))
+
+    found = decide(evidence(A, mine, missing=["b"], end=WITHOUT_B))
+    wrong = [f for f in found.findings if f.code is Code.WRONG_VALUE]
+
+    assert [(f.line, f.step) for f in wrong] == [(2, "b")]
+    assert Code.INVENTED_STEP not in codes(found)
+
+
+def test_a_statement_that_is_run_outside_of_its_program_is_not_missing() -> None:
+    steps = tuple(replace(step, changes=(A_MADE, B_MADE)) for step in WORKS.steps)
+    outside = replace(EXTRA, text="tool -c 'make b'", effect=(B_MADE,))
+    case = evidence(
+        A, outside, missing=["b"], reference=replace(WORKS, steps=steps), end=NOT_REACHED
+    )
+
+    assert Code.MISSING_STEP not in codes(decide(case))
+    other = replace(outside, text="cp x y")
+    other_case = evidence(
+        A, other, missing=["b"], reference=replace(WORKS, steps=steps), end=NOT_REACHED
+    )
+    assert Code.MISSING_STEP in codes(decide(other_case))
+
+
+def test_a_file_that_a_step_makes_for_another_one_is_part_of_it() -> None:
+    makes = replace(
+        EXTRA,
+        text="cat > my.cnf",
+        effect=(Change(Sign.ADDED, Fact("/home/dev/my.cnf", "is a file")),),
+    )
+    uses = replace(B, text="make b -c my.cnf", label=Label.SUBSTITUTED)
+
+    steps = decide(evidence(A, makes, uses)).steps
+
+    assert (steps[1].label, steps[1].steps) == ("equivalent", ("b",))
+    assert decide(evidence(A, makes, B)).steps[1].label == "benign"
 
 
 def test_a_reply_that_nobody_asks_for_is_not_missing() -> None:
