@@ -46,30 +46,8 @@ class OfItsOwn:
             if known or isinstance(step.action, Input) or not bad:
                 continue
             seen.add(index)
-            worse = self.facts.does_harm(index) or index in (first_failed, *led_away)
-            instead = "" if worse else self._instead_of(effect)
-            yield self._otherwise(step, instead) if instead else self._no_such(step)
-
-    def _no_such(self, step: AnswerStep) -> Finding:
-        message = "the documentation has no such step"
-        return self.facts.at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
-
-    def _otherwise(self, step: AnswerStep, name: str) -> Finding:
-        """Return that a step does a documented one's work, but not with its result."""
-        atom = next(a for a in self.facts.atoms.values() if a.step == name)
-        message = f"it changes what `{atom.text}` changes, but not as that does"
-        finding = self.facts.at(step, Code.WRONG_VALUE, message, Owner.ASSISTANT)
-        return replace(finding, step=name, fix=f"documented: {atom.text}")
-
-    def _instead_of(self, effect: set[Change]) -> str:
-        """Return the documented step that is left out and changes what an undocumented one changes."""
-        subjects = {change.fact.subject for change in effect}
-        left_out = (m.node for m in self.facts.moves if m.label is Label.MISSING and m.node)
-        names = (self.facts.atoms[node].step for node in left_out)
-        undone = self.facts.end.undone
-        return next(
-            (n for n in names if subjects & {c.fact.subject for c in undone.get(n, ())}), ""
-        )
+            message = "the documentation has no such step"
+            yield self.facts.at(step, Code.INVENTED_STEP, message, Owner.ASSISTANT)
 
     def _spoilt(self) -> set[str]:
         """Return what ends otherwise than documented steps leave it, where the goal is missed."""

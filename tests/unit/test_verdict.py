@@ -1229,16 +1229,6 @@ def test_a_step_that_sets_the_variables_of_a_documented_one_does_it() -> None:
     assert Code.MISSING_STEP in codes(not_done)
 
 
-def test_steps_that_change_what_a_missing_one_changes_have_the_wrong_result() -> None:
-    mine = replace(EXTRA, effect=(replace(B_MADE, fact=Fact(B_MADE.fact.subject, "is a folder")),))
-
-    found = decide(evidence(A, mine, missing=["b"], end=WITHOUT_B))
-    wrong = [f for f in found.findings if f.code is Code.WRONG_VALUE]
-
-    assert [(f.line, f.step) for f in wrong] == [(2, "b")]
-    assert Code.INVENTED_STEP not in codes(found)
-
-
 def test_a_statement_that_is_run_outside_of_its_program_is_not_missing() -> None:
     steps = tuple(replace(step, changes=(A_MADE, B_MADE)) for step in WORKS.steps)
     outside = replace(EXTRA, text="tool -c 'make b'", effect=(B_MADE,))
